@@ -1,0 +1,2 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+//! Placeholder while the workspace is set up.

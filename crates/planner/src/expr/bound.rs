@@ -1,0 +1,319 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! The type-checked expression tree.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, FieldRef};
+use datafusion_common::ScalarValue;
+
+use super::{BindError, Cost, Errors, Facts, FnRef, Foreign, Guarded, Nulls, ScalarFnVTable};
+
+/// What a node of an expression is.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum ExprKind {
+    /// The value the expression is evaluated over, written `$`.
+    Root(FieldRef),
+    /// A constant.
+    Literal(ScalarValue),
+    /// A constant given at evaluation: a slot that a live filter fills anew with each generation.
+    Param(u16, FieldRef),
+    /// A call of a function we know; the children are its arguments.
+    Call(FnRef),
+    /// A subtree of another engine; the children are its inputs.
+    Foreign(Arc<dyn Foreign>),
+}
+
+/// A type-checked expression: a tree whose every node knows the field of its value.
+///
+/// Cheap to clone. Equality is structural, by hash first.
+#[derive(Clone)]
+pub struct BoundExpression(Arc<Node>);
+
+struct Node {
+    kind: ExprKind,
+    children: Vec<BoundExpression>,
+    field: FieldRef,
+    hash: u64,
+}
+
+impl BoundExpression {
+    /// The node of this kind over these children, checked; the only way to make a node.
+    ///
+    /// # Errors
+    /// When the kind doesn't take these children.
+    pub fn try_new(kind: ExprKind, children: Vec<BoundExpression>) -> Result<Self, BindError> {
+        let field = match &kind {
+            ExprKind::Root(field) | ExprKind::Param(_, field) => {
+                leaf("root", &children, || Arc::clone(field))?
+            }
+            ExprKind::Literal(value) => leaf("literal", &children, || {
+                Arc::new(Field::new("literal", value.data_type(), value.is_null()))
+            })?,
+            ExprKind::Call(function) => {
+                let args: Vec<_> = children.iter().map(|c| Arc::clone(c.field())).collect();
+                function.return_field(&args)?
+            }
+            ExprKind::Foreign(foreign) => {
+                foreign_takes(foreign.as_ref(), &children)?;
+                Arc::clone(foreign.field())
+            }
+        };
+        let hash = hash(&kind, &children);
+        Ok(Self(Arc::new(Node { kind, children, field, hash })))
+    }
+
+    /// The root, with this field.
+    pub fn root(field: FieldRef) -> Self {
+        let hash = hash(&ExprKind::Root(Arc::clone(&field)), &[]);
+        Self(Arc::new(Node { kind: ExprKind::Root(Arc::clone(&field)), children: Vec::new(), field, hash }))
+    }
+
+    /// A constant.
+    pub fn literal(value: ScalarValue) -> Self {
+        let field = Arc::new(Field::new("literal", value.data_type(), value.is_null()));
+        let kind = ExprKind::Literal(value);
+        let hash = hash(&kind, &[]);
+        Self(Arc::new(Node { kind, children: Vec::new(), field, hash }))
+    }
+
+    /// A call of `V`.
+    ///
+    /// # Errors
+    /// When `V` doesn't take these arguments.
+    pub fn call<V: ScalarFnVTable>(
+        options: V::Options,
+        args: Vec<BoundExpression>,
+    ) -> Result<Self, BindError> {
+        Self::try_new(ExprKind::Call(FnRef::new::<V>(options)), args)
+    }
+
+    /// What the node is.
+    pub fn kind(&self) -> &ExprKind {
+        &self.0.kind
+    }
+
+    /// The node's children: a call's arguments, a foreign node's inputs.
+    pub fn children(&self) -> &[BoundExpression] {
+        &self.0.children
+    }
+
+    /// The field of the node's value.
+    pub fn field(&self) -> &FieldRef {
+        &self.0.field
+    }
+
+    /// The options, when the node is a call of `V`.
+    pub fn as_opt<V: ScalarFnVTable>(&self) -> Option<&V::Options> {
+        match self.kind() {
+            ExprKind::Call(function) => function.as_opt::<V>(),
+            _ => None,
+        }
+    }
+
+    /// The value, when the node is a literal.
+    pub fn as_literal(&self) -> Option<&ScalarValue> {
+        match self.kind() {
+            ExprKind::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the node is the root.
+    pub fn is_root(&self) -> bool {
+        matches!(self.kind(), ExprKind::Root(_))
+    }
+
+    /// The same kind of node over other children; this very node when they are the same.
+    ///
+    /// # Errors
+    /// When the kind doesn't take these children.
+    pub fn with_children(&self, children: Vec<BoundExpression>) -> Result<Self, BindError> {
+        if children.len() == self.children().len()
+            && children.iter().zip(self.children()).all(|(a, b)| a.ptr_eq(b))
+        {
+            return Ok(self.clone());
+        }
+        Self::try_new(self.kind().clone(), children)
+    }
+
+    /// Whether both are the same node, not just equal ones.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// What is known of this node alone, its children aside.
+    pub fn facts(&self) -> Facts {
+        match self.kind() {
+            ExprKind::Call(function) => {
+                let args: Vec<_> = self.children().iter().map(|c| Arc::clone(c.field())).collect();
+                function.facts(&args)
+            }
+            ExprKind::Foreign(foreign) => foreign.facts(),
+            _ => Facts {
+                cost: Cost::Negative,
+                guarded: Guarded::NONE,
+                ..Facts::infallible(Nulls::Strict { null_only_from_null: true })
+            },
+        }
+    }
+
+    /// Whether evaluating the whole tree can fail for some row.
+    pub fn can_fail(&self) -> bool {
+        self.any(|node| node.facts().errors == Errors::Possible)
+    }
+
+    /// Whether any node of the tree satisfies `test`.
+    pub fn any(&self, mut test: impl FnMut(&BoundExpression) -> bool) -> bool {
+        let mut stack = vec![self];
+        while let Some(node) = stack.pop() {
+            if test(node) {
+                return true;
+            }
+            stack.extend(node.children());
+        }
+        false
+    }
+}
+
+/// The field of a leaf.
+fn leaf(
+    node: &'static str,
+    children: &[BoundExpression],
+    field: impl FnOnce() -> FieldRef,
+) -> Result<FieldRef, BindError> {
+    match children.len() {
+        0 => Ok(field()),
+        children => Err(BindError::Leaf { node, children }),
+    }
+}
+
+/// Checks that a foreign node gets inputs of exactly the types it was made for.
+fn foreign_takes(foreign: &dyn Foreign, children: &[BoundExpression]) -> Result<(), BindError> {
+    const FOREIGN: super::FnId = super::FnId::new("foreign");
+    let inputs = foreign.inputs();
+    if inputs.len() != children.len() {
+        let expected = inputs.len().to_string();
+        return Err(BindError::Arity { function: FOREIGN, expected, actual: children.len() });
+    }
+    match inputs
+        .iter()
+        .zip(children)
+        .position(|(input, child)| input.data_type() != child.field().data_type())
+    {
+        None => Ok(()),
+        Some(argument) => Err(BindError::Type {
+            function: FOREIGN,
+            argument,
+            expected: inputs[argument].data_type().to_string(),
+            actual: children[argument].field().data_type().clone(),
+        }),
+    }
+}
+
+fn hash(kind: &ExprKind, children: &[BoundExpression]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    std::mem::discriminant(kind).hash(&mut hasher);
+    match kind {
+        ExprKind::Root(field) => field.data_type().hash(&mut hasher),
+        ExprKind::Literal(value) => value.hash(&mut hasher),
+        ExprKind::Param(slot, field) => (slot, field.data_type()).hash(&mut hasher),
+        ExprKind::Call(function) => function.hash(&mut hasher),
+        ExprKind::Foreign(foreign) => foreign.fingerprint().hash(&mut hasher),
+    }
+    children.iter().for_each(|c| c.0.hash.hash(&mut hasher));
+    hasher.finish()
+}
+
+impl PartialEq for ExprKind {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Root(a), Self::Root(b)) => a == b,
+            (Self::Literal(a), Self::Literal(b)) => a == b && a.data_type() == b.data_type(),
+            (Self::Param(a, x), Self::Param(b, y)) => a == b && x == y,
+            (Self::Call(a), Self::Call(b)) => a == b,
+            (Self::Foreign(a), Self::Foreign(b)) => {
+                Arc::ptr_eq(a, b)
+                    || a.fingerprint() == b.fingerprint() && format!("{a:?}") == format!("{b:?}")
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for BoundExpression {
+    fn eq(&self, other: &Self) -> bool {
+        let mut stack = vec![(self, other)];
+        while let Some((a, b)) = stack.pop() {
+            if a.ptr_eq(b) {
+                continue;
+            }
+            if a.0.hash != b.0.hash || a.kind() != b.kind() || a.children().len() != b.children().len() {
+                return false;
+            }
+            stack.extend(a.children().iter().zip(b.children()));
+        }
+        true
+    }
+}
+
+impl Eq for BoundExpression {}
+
+impl Hash for BoundExpression {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}
+
+impl Drop for Node {
+    /// Drops a deep tree without recursion.
+    fn drop(&mut self) {
+        let mut stack = std::mem::take(&mut self.children);
+        while let Some(child) = stack.pop() {
+            if let Some(mut node) = Arc::into_inner(child.0) {
+                stack.append(&mut node.children);
+            }
+        }
+    }
+}
+
+impl fmt::Display for BoundExpression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            ExprKind::Root(_) => f.write_str("$"),
+            ExprKind::Literal(value) => match value {
+                ScalarValue::Utf8(Some(s))
+                | ScalarValue::LargeUtf8(Some(s))
+                | ScalarValue::Utf8View(Some(s)) => {
+                    write!(f, "'{}'", s.replace('\'', "''"))
+                }
+                value => write!(f, "{value}"),
+            },
+            ExprKind::Param(slot, _) => write!(f, "?{slot}"),
+            ExprKind::Call(function) => {
+                let args: Vec<&dyn fmt::Display> = self.children().iter().map(|c| c as _).collect();
+                function.fmt_call(&args, f)
+            }
+            ExprKind::Foreign(foreign) => {
+                write!(f, "{foreign}")?;
+                if self.children().is_empty() {
+                    return Ok(());
+                }
+                f.write_str("{")?;
+                for (i, child) in self.children().iter().enumerate() {
+                    write!(f, "{}{child}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BoundExpression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

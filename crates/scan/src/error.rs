@@ -1,0 +1,75 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! What can go wrong with a fragment; every error names the file.
+
+use datafusion_common::DataFusionError;
+use object_store::path::Path;
+
+/// What can go wrong with a fragment.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScanError {
+    /// The store couldn't give the bytes.
+    #[error("{path}: {source}")]
+    Store {
+        /// The file.
+        path: Path,
+        /// What the store said.
+        source: object_store::Error,
+    },
+    /// The file is not Parquet, or is damaged.
+    #[error("{path}: not a readable Parquet file: {source}")]
+    Parquet {
+        /// The file.
+        path: Path,
+        /// What the parquet crate said.
+        source: parquet::errors::ParquetError,
+    },
+    /// The file says something that can't be true.
+    #[error("{path}: malformed: {detail}")]
+    Malformed {
+        /// The file.
+        path: Path,
+        /// What is wrong, in words.
+        detail: String,
+    },
+    /// The file changed between listing and reading.
+    #[error("{path} was replaced while it was being read: expected version {expected}, found {found}")]
+    Changed {
+        /// The file.
+        path: Path,
+        /// The version the query was planned for.
+        expected: String,
+        /// The version found.
+        found: String,
+    },
+    /// A column of the file can't be read as the table's column.
+    #[error("{path}: column \"{column}\" is {actual}, which can't be read as {expected}")]
+    Column {
+        /// The file.
+        path: Path,
+        /// The column.
+        column: String,
+        /// The file's type.
+        actual: arrow::datatypes::DataType,
+        /// The table's type.
+        expected: arrow::datatypes::DataType,
+    },
+    /// A plan can't be made or run.
+    #[error("{path}: {source}")]
+    Plan {
+        /// The file.
+        path: Path,
+        /// Why.
+        source: Box<DataFusionError>,
+    },
+}
+
+impl From<ScanError> for DataFusionError {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::Plan { path, source } => source.context(format!("reading {path}")),
+            error => DataFusionError::External(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Runnable examples of Trommel, one idea per file: `cargo run -p trommel-examples --example NAME`.
