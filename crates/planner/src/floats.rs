@@ -1,3 +1,155 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
 //! Floats: the two orders they are compared in, and the rules for loading their bounds.
+//!
+//! * The **SQL order** decides comparisons, BETWEEN and IN: −0.0 is first folded to +0.0, then IEEE total
+//!   order holds: −NaN < −∞ … +∞ < +NaN, and a NaN equals only a NaN of the same bits.
+//! * The **sort order** is IEEE total order without the folding. It is what `ORDER BY` compares by, and is
+//!   used only to prove that rows are already in order.
+//!
+//! Bounds of a zone are loaded so that they are right in both orders, whatever the writer did with signed
+//! zeros: a zero lower bound becomes −0.0, a zero upper bound +0.0. NaN is never a bound: writers leave
+//! NaNs out of minimum and maximum, so the domain of a zone is [lower, upper] and, unless its NaN count is
+//! known to be 0, both NaNs.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
+use datafusion_common::ScalarValue;
+
+/// A float type, with what the rules need.
+trait Float: ArrowPrimitiveType {
+    const ZERO: Self::Native;
+    const NEG_ZERO: Self::Native;
+    fn is_nan(value: Self::Native) -> bool;
+}
+
+macro_rules! float {
+    ($type:ty, $zero:expr, $neg_zero:expr) => {
+        impl Float for $type {
+            const ZERO: Self::Native = $zero;
+            const NEG_ZERO: Self::Native = $neg_zero;
+            fn is_nan(value: Self::Native) -> bool {
+                value.is_nan()
+            }
+        }
+    };
+}
+
+type F16 = <Float16Type as ArrowPrimitiveType>::Native;
+float!(Float16Type, F16::ZERO, F16::NEG_ZERO);
+float!(Float32Type, 0.0, -0.0);
+float!(Float64Type, 0.0, -0.0);
+
+/// Whether values of the type are floats.
+pub fn is_float(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
+}
+
+/// The array with −0.0 folded to +0.0; arrays of other types as they are.
+pub fn fold_zeros(array: &ArrayRef) -> ArrayRef {
+    on_floats(array, Fold)
+}
+
+/// Minimums as a writer stored them, as lower bounds: a NaN becomes unknown (null), a zero −0.0.
+pub fn load_lower(bounds: &ArrayRef) -> ArrayRef {
+    on_floats(bounds, Lower)
+}
+
+/// Maximums as a writer stored them, as upper bounds: a NaN becomes unknown (null), a zero +0.0.
+pub fn load_upper(bounds: &ArrayRef) -> ArrayRef {
+    on_floats(bounds, Upper)
+}
+
+/// −NaN and +NaN of a float type: below and above everything else. `None` for other types.
+pub fn nans(data_type: &DataType) -> Option<[ScalarValue; 2]> {
+    match data_type {
+        DataType::Float16 => Some([-F16::NAN, F16::NAN].map(|v| ScalarValue::Float16(Some(v)))),
+        DataType::Float32 => Some([-f32::NAN, f32::NAN].map(|v| ScalarValue::Float32(Some(v)))),
+        DataType::Float64 => Some([-f64::NAN, f64::NAN].map(|v| ScalarValue::Float64(Some(v)))),
+        _ => None,
+    }
+}
+
+/// A change of float values, for any float type.
+trait Change {
+    fn apply<T: Float>(&self, value: T::Native) -> Option<T::Native>;
+}
+
+struct Fold;
+struct Lower;
+struct Upper;
+
+impl Change for Fold {
+    fn apply<T: Float>(&self, value: T::Native) -> Option<T::Native> {
+        Some(if value == T::ZERO { T::ZERO } else { value })
+    }
+}
+
+impl Change for Lower {
+    fn apply<T: Float>(&self, value: T::Native) -> Option<T::Native> {
+        let bound = if value == T::ZERO { T::NEG_ZERO } else { value };
+        (!T::is_nan(value)).then_some(bound)
+    }
+}
+
+impl Change for Upper {
+    fn apply<T: Float>(&self, value: T::Native) -> Option<T::Native> {
+        let bound = if value == T::ZERO { T::ZERO } else { value };
+        (!T::is_nan(value)).then_some(bound)
+    }
+}
+
+fn on_floats(array: &ArrayRef, change: impl Change) -> ArrayRef {
+    fn each<T: Float>(array: &ArrayRef, change: impl Change) -> ArrayRef {
+        let changed: PrimitiveArray<T> = array.as_primitive::<T>().unary_opt(|v| change.apply::<T>(v));
+        Arc::new(changed)
+    }
+    match array.data_type() {
+        DataType::Float16 => each::<Float16Type>(array, change),
+        DataType::Float32 => each::<Float32Type>(array, change),
+        DataType::Float64 => each::<Float64Type>(array, change),
+        _ => Arc::clone(array),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Float64Array;
+
+    use super::*;
+
+    fn bits(array: &ArrayRef) -> Vec<Option<u64>> {
+        array.as_primitive::<Float64Type>().iter().map(|v| v.map(f64::to_bits)).collect()
+    }
+
+    #[test]
+    fn bounds_are_loaded_sound_in_both_orders() {
+        let stored: ArrayRef =
+            Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(f64::NAN), None, Some(2.5)]));
+        let expect =
+            |zero: f64| vec![Some(zero.to_bits()), Some(zero.to_bits()), None, None, Some(2.5f64.to_bits())];
+        assert_eq!(bits(&load_lower(&stored)), expect(-0.0));
+        assert_eq!(bits(&load_upper(&stored)), expect(0.0));
+    }
+
+    #[test]
+    fn folding_keeps_all_but_negative_zero() {
+        let values: ArrayRef =
+            Arc::new(Float64Array::from(vec![Some(-0.0), Some(0.0), Some(-f64::NAN), None, Some(-1.0)]));
+        let expect = [Some(0f64), Some(0.0), Some(-f64::NAN), None, Some(-1.0)];
+        assert_eq!(bits(&fold_zeros(&values)), expect.map(|v| v.map(f64::to_bits)));
+    }
+
+    #[test]
+    fn the_two_nans_lie_outside_everything() {
+        for data_type in [DataType::Float16, DataType::Float32, DataType::Float64] {
+            let [low, high] = nans(&data_type).unwrap().map(|v| v.to_array().unwrap());
+            let sorted =
+                arrow::compute::sort(&arrow::compute::concat(&[&high, &low]).unwrap(), None).unwrap();
+            assert_eq!(&sorted.slice(0, 1), &low);
+            assert_eq!(&sorted.slice(1, 1), &high);
+        }
+    }
+}
