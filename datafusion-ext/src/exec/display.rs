@@ -18,9 +18,9 @@ impl DisplayAs for FilteredReadExec {
                     write!(f, "{}{key}={value}", if i == 0 { "" } else { ", " })
                 })
             }
-            DisplayFormatType::TreeRender => {
-                parts.iter().try_for_each(|(key, value)| writeln!(f, "{key}={}", value.trim_matches(['[', ']'])))
-            }
+            DisplayFormatType::TreeRender => parts
+                .iter()
+                .try_for_each(|(key, value)| writeln!(f, "{key}={}", value.trim_matches(['[', ']']))),
         }
     }
 }

@@ -42,10 +42,11 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Evalu
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
 
+pub use queue::Sharing;
+
 use executions::Executions;
 use filters::StaticFilters;
 use order::Sequence;
-use queue::Sharing;
 use statistics::ScanStatistics;
 use stream::OnceExecution;
 
@@ -152,6 +153,13 @@ impl FilteredReadExec {
     #[must_use]
     pub fn with_live_filters(&self, live: Vec<LiveFilter>) -> Self {
         Self { live, ..self.variant() }
+    }
+
+    /// The same scan with its units shared among partitions in another way. A node that was decoded from
+    /// another process's plan must be [`Sharing::Static`]: it may run only some of its partitions.
+    #[must_use]
+    pub fn with_sharing(&self, sharing: Sharing) -> Self {
+        Self { sharing, ..self.variant() }
     }
 
     /// The same scan with executions and metrics of its own: what every change starts from.

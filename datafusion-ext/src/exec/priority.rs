@@ -91,13 +91,16 @@ fn compare(a: &Best, b: &Best, descending: bool) -> Ordering {
 
 fn best(unit: &Unit, snapshot: &Snapshot, promise: Promise) -> Best {
     let zones = &snapshot.fragments[unit.fragment].open.zones;
-    zones.zones(&ColumnPath::from(promise.column), Level::Page).map_or(Best::Unknown, |z| of_zones(&z, unit, promise))
+    zones
+        .zones(&ColumnPath::from(promise.column), Level::Page)
+        .map_or(Best::Unknown, |z| of_zones(&z, unit, promise))
 }
 
 fn of_zones(zones: &ZoneColumn, unit: &Unit, promise: Promise) -> Best {
     let mut best = Best::Unknown;
     for zone in zones.overlapping(&unit.rows) {
-        let only_nulls = zones.null_count(zone).is_some_and(|n| n == zones.rows(zone).end - zones.rows(zone).start);
+        let only_nulls =
+            zones.null_count(zone).is_some_and(|n| n == zones.rows(zone).end - zones.rows(zone).start);
         let candidate = if promise.nulls_first && zones.null_count(zone) != Some(0) {
             Best::Null
         } else if only_nulls {
@@ -154,7 +157,7 @@ mod tests {
         #[case] nulls_first: bool,
         #[case] expect: Best,
     ) {
-        let unit = Unit { fragment: 0, row_group: 0, rows };
+        let unit = Unit { fragment: 0, rows };
         let promise = Promise { column: TableCol(0), descending, nulls_first };
         assert_eq!(of_zones(&zones(), &unit, promise), expect);
     }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_expr_common::physical_expr::{is_dynamic_physical_expr, is_volatile};
+use datafusion::physical_expr_common::physical_expr::{is_volatile, snapshot_generation};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter_pushdown::{FilterPushdownPhase, FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::filter_pushdown::{
+    FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
 use datafusion::physical_plan::projection::ProjectionExec;
 use trommel_planner::index::{ColumnMap, OutputCol};
 
@@ -31,8 +33,11 @@ impl FilteredReadExec {
         let (mut taken, mut live) = (Vec::new(), self.live.clone());
         if self.fetch.is_none() {
             for (filter, answer) in filters.into_iter().zip(&mut answers) {
-                let dynamic = is_dynamic_physical_expr(&filter);
-                let Some(filter) = to_table(filter, &self.projection, &self.snapshot.table)? else { continue };
+                // Also true of dynamic expressions that this version of DataFusion doesn't know.
+                let dynamic = snapshot_generation(&filter) != 0;
+                let Some(filter) = to_table(filter, &self.projection, &self.snapshot.table)? else {
+                    continue;
+                };
                 match phase {
                     FilterPushdownPhase::Pre if !dynamic && !is_volatile(&filter) => {
                         taken.push(filter);
@@ -72,8 +77,11 @@ impl FilteredReadExec {
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass
     /// those is decided above, after the limit would have been spent.
     pub(super) fn take_limit(&self, fetch: Option<usize>) -> Option<Self> {
-        (self.live.is_empty() || fetch.is_none())
-            .then(|| Self { fetch, statistics: Arc::default(), ..self.variant() })
+        (self.live.is_empty() || fetch.is_none()).then(|| Self {
+            fetch,
+            statistics: Arc::default(),
+            ..self.variant()
+        })
     }
 
     /// The scan that reads first what may come first by `order`. `None` when it can't help: with a limit

@@ -17,7 +17,7 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use trommel_planner::floats::is_float;
 use trommel_planner::index::{ColumnIndex, TableCol};
-use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
+use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
 use trommel_planner::rows::RowRanges;
 
 use super::FilteredReadExec;
@@ -50,7 +50,8 @@ impl FilteredReadExec {
         let column_statistics: Vec<_> = columns.collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
-        let output = Statistics { num_rows: table.num_rows, total_byte_size: total.to_inexact(), column_statistics };
+        let output =
+            Statistics { num_rows: table.num_rows, total_byte_size: total.to_inexact(), column_statistics };
         output.with_fetch(self.fetch, 0, 1)
     }
 
@@ -94,7 +95,8 @@ impl FilteredReadExec {
         let fragments = self.snapshot.fragments.iter().enumerate();
         let rows = fragments.map(|(at, fragment)| {
             let rows = fragment.open.metadata.rows();
-            let judged = filters.prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
+            let judged =
+                filters.prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
             judged.map_or(rows, |verdicts| verdicts.may.len())
         });
         rows.sum()

@@ -100,7 +100,8 @@ impl Reader {
         let _reading = self.metrics.reading.timer();
         let plan = execution.read_plan(morsel)?;
         let fragment = execution.fragment(morsel);
-        let reader = RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
+        let reader =
+            RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
         let before = (self.io.bytes(), self.io.requests());
         let output = read_morsel(&fragment.open, plan, &morsel.rows, &morsel.proven, &reader).await?;
         self.metrics.add_io(&self.io, before);

@@ -21,8 +21,6 @@ const UNIT_BYTES: u64 = 16 << 20;
 pub struct Unit {
     /// The fragment, counted in the snapshot.
     pub fragment: usize,
-    /// The row group, counted in the file.
-    pub row_group: usize,
     /// The rows.
     pub rows: Range<u64>,
 }
@@ -91,7 +89,7 @@ pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[TableCol], grids:
             let mut start = rows.start;
             while start < rows.end {
                 let end = grids[fragment].border(start.saturating_add(step), rows.end);
-                units.push(Unit { fragment, row_group, rows: start..end });
+                units.push(Unit { fragment, rows: start..end });
                 start = end;
             }
         }
@@ -123,7 +121,8 @@ fn chunks<'a>(
     let parquet = open.metadata.parquet();
     let schema = parquet.file_metadata().schema_descr();
     let all = parquet.row_group(row_group).columns().iter().enumerate();
-    all.filter(|(leaf, _)| columns.contains(&FragmentCol(schema.get_column_root_idx(*leaf)))).map(|(_, chunk)| chunk)
+    all.filter(|(leaf, _)| columns.contains(&FragmentCol(schema.get_column_root_idx(*leaf))))
+        .map(|(_, chunk)| chunk)
 }
 
 /// The fragment's columns that table columns are read from.

@@ -83,7 +83,9 @@ pub fn to_table(
                     known = false;
                     Ok(Transformed::no(node))
                 }
-                Some(TableCol(at)) => Ok(Transformed::yes(Arc::new(Column::new(table.field(at).name(), at)) as _)),
+                Some(TableCol(at)) => {
+                    Ok(Transformed::yes(Arc::new(Column::new(table.field(at).name(), at)) as _))
+                }
             },
         })
         .data()?;

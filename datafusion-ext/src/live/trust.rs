@@ -76,7 +76,8 @@ fn strict_comparison(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalEx
 
 /// Whether the expression is a comparison with a NULL literal: a bound that isn't known yet.
 fn compares_with_null(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    let is_null = |e: &Arc<dyn PhysicalExpr>| e.downcast_ref::<Literal>().is_some_and(|l| l.value().is_null());
+    let is_null =
+        |e: &Arc<dyn PhysicalExpr>| e.downcast_ref::<Literal>().is_some_and(|l| l.value().is_null());
     expr.downcast_ref::<BinaryExpr>().is_some_and(|b| is_null(b.left()) || is_null(b.right()))
 }
 
@@ -127,12 +128,19 @@ mod tests {
     #[case::another_key_was_asked(cmp("a", Gt, Some(5)), Some(asc("b")), false)]
     #[case::two_aggregates(join(cmp("a", Lt, Some(1)), Or, cmp("b", Gt, Some(9))), Some(asc("a")), false)]
     #[case::two_key_topk(
-        join(cmp("a", Lt, Some(1)), Or, join(cmp("a", Eq, Some(1)), And, cmp("b", Lt, Some(9)))), None, true)]
+        join(cmp("a", Lt, Some(1)), Or, join(cmp("a", Eq, Some(1)), And, cmp("b", Lt, Some(9)))),
+        None,
+        true
+    )]
     #[case::topk_nulls_first(join(is_null(col("a", &table()).unwrap()).unwrap(), Or, cmp("a", Lt, Some(1))), None, true)]
     #[case::join_bounds(join(cmp("a", GtEq, Some(1)), And, cmp("a", LtEq, Some(9))), None, true)]
     #[case::join_set(in_list(col("a", &table()).unwrap(), vec![lit(1i64)], &false, &table()).unwrap(), None, true)]
     #[case::nothing_can_match(lit(false), None, true)]
-    fn unlinked(#[case] current: Arc<dyn PhysicalExpr>, #[case] asked: Option<SortKey>, #[case] expect: bool) {
+    fn unlinked(
+        #[case] current: Arc<dyn PhysicalExpr>,
+        #[case] asked: Option<SortKey>,
+        #[case] expect: bool,
+    ) {
         assert_eq!(trusted(&current, &Origin::Unknown, false, asked.as_ref(), &table()), expect);
     }
 

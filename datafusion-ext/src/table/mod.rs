@@ -2,6 +2,11 @@
 
 //! The table: a set of fragments with one schema.
 
+pub mod options;
+pub mod snapshot;
+pub use options::TableOptions;
+pub use snapshot::{ScanFragment, Snapshot};
+
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::{Result, not_impl_err};

@@ -15,6 +15,8 @@ pub struct Verdicts {
     pub may: RowRanges<FragmentRows>,
     /// Rows of zones in which every row matches; a part of `may`.
     pub all: RowRanges<FragmentRows>,
+    /// errors
+    pub errors: usize,
 }
 
 /// A predicate in the form that judges zones.
@@ -53,6 +55,6 @@ impl PrunePredicate {
         within: &RowRanges<FragmentRows>,
         _params: &[ScalarValue],
     ) -> Verdicts {
-        Verdicts { may: within.clone(), all: RowRanges::empty() }
+        Verdicts { may: within.clone(), all: RowRanges::empty(), errors: 0 }
     }
 }
