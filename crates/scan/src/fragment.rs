@@ -3,11 +3,19 @@
 //! One Parquet file at one version.
 
 use std::fmt;
+use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use chrono::{DateTime, Utc};
 use datafusion_common::ScalarValue;
 use object_store::ObjectMeta;
 use object_store::path::Path;
+
+use crate::ScanError;
+use crate::adapt::Adaptation;
+use crate::metadata::FragmentMetadata;
+use crate::segments::SegmentReader;
+use crate::zones::FragmentZones;
 
 /// One Parquet file at one version, with what the table knows of it besides its bytes.
 #[derive(Debug, Clone)]
@@ -65,3 +73,39 @@ impl fmt::Display for Version {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DeletionMask {}
+
+/// A fragment whose metadata is there: everything a scan needs of it besides its bytes.
+#[derive(Debug, Clone)]
+pub struct OpenFragment {
+    /// The file.
+    pub fragment: Arc<Fragment>,
+    /// Its footer and page indexes.
+    pub metadata: Arc<FragmentMetadata>,
+    /// How its columns stand for the table's.
+    pub adaptation: Arc<Adaptation>,
+    /// The statistics of its zones, as the table's columns.
+    pub zones: Arc<FragmentZones>,
+    /// Which bytes its segments need, and decoding them.
+    pub segments: Arc<SegmentReader>,
+}
+
+impl OpenFragment {
+    /// Fits a fragment into a table whose last `partition_fields` columns are partition columns.
+    ///
+    /// Reads nothing. An error when a column of the file can't be read as the table's, or when a column
+    /// that can't be NULL is missing.
+    pub fn open(
+        fragment: Arc<Fragment>,
+        metadata: Arc<FragmentMetadata>,
+        table: &SchemaRef,
+        partition_fields: usize,
+    ) -> Result<Self, ScanError> {
+        let values = &fragment.partition_values;
+        let adaptation =
+            Adaptation::try_new(&fragment.location, table, metadata.schema(), partition_fields, values)?;
+        let adaptation = Arc::new(adaptation);
+        let zones = Arc::new(FragmentZones::new(Arc::clone(&metadata), Arc::clone(&adaptation)));
+        let segments = Arc::new(SegmentReader::new(Arc::clone(&metadata)));
+        Ok(Self { fragment, metadata, adaptation, zones, segments })
+    }
+}
