@@ -23,6 +23,7 @@ mod node;
 pub mod operators;
 mod vtable;
 
+pub(crate) use children::fits;
 pub use children::{Children, Shape};
 pub use display::TreeDisplay;
 pub use error::PlanError;

@@ -1,0 +1,49 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Walking expressions without recursion; equal subtrees are visited once.
+
+use std::collections::HashMap;
+
+use crate::expr::{BindError, BoundExpression};
+
+/// A value for every node of `expression`, computed from the values of its children.
+///
+/// `enter` sees a node before its children; when it gives a value, they aren't visited on its behalf.
+pub(super) fn fold<T, E>(
+    expression: &BoundExpression,
+    mut enter: impl FnMut(&BoundExpression) -> Result<Option<T>, E>,
+    mut leave: impl FnMut(&BoundExpression, Vec<&T>) -> Result<T, E>,
+) -> Result<HashMap<BoundExpression, T>, E> {
+    let mut done = HashMap::new();
+    let mut stack = vec![(expression, false)];
+    while let Some((node, entered)) = stack.pop() {
+        if done.contains_key(node) {
+            continue;
+        }
+        let value = match entered {
+            true => Some(leave(node, node.children().iter().filter_map(|c| done.get(c)).collect())?),
+            false => enter(node)?,
+        };
+        match value {
+            Some(value) => {
+                done.insert(node.clone(), value);
+            }
+            None => {
+                stack.push((node, true));
+                stack.extend(node.children().iter().rev().map(|c| (c, false)));
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// `expression` with every node replaced for which `replace` gives another, from the top down.
+pub(super) fn replace<E: From<BindError>>(
+    expression: &BoundExpression,
+    replace: impl FnMut(&BoundExpression) -> Result<Option<BoundExpression>, E>,
+) -> Result<BoundExpression, E> {
+    let mut done = fold(expression, replace, |node, children| {
+        Ok(node.with_children(children.into_iter().cloned().collect())?)
+    })?;
+    Ok(done.remove(expression).unwrap_or_else(|| expression.clone()))
+}
