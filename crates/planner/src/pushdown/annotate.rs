@@ -2,10 +2,9 @@
 
 //! Phase 1: which of a plan's children each node of an expression needs.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 
-use super::traverse::fold;
+use super::traverse::{Values, fold};
 use super::{ChildSet, Kernels};
 use crate::expr::{BoundExpression, Errors};
 use crate::plan::PlanRef;
@@ -21,38 +20,35 @@ pub(super) struct Annotation {
     pub volatile: bool,
 }
 
-/// The annotations of all nodes of an expression over one plan.
-pub(super) struct Annotations(HashMap<BoundExpression, Annotation>);
+/// Annotates every node of `expression` over `plan`.
+pub(super) fn annotate(
+    expression: &BoundExpression,
+    plan: &PlanRef,
+    kernels: &Kernels,
+) -> Values<Annotation> {
+    let mut annotations = Values::new();
+    let Ok(()) = fold::<Annotation, Infallible>(
+        expression,
+        &mut annotations,
+        |_| Ok(None),
+        |node, below| {
+            let facts = node.facts();
+            let children = kernels.annotate(node, plan).unwrap_or_else(|| match node.is_root() {
+                true => ChildSet::all(plan.children().len()),
+                false => union(&below),
+            });
+            Ok(Annotation {
+                children,
+                can_fail: facts.errors == Errors::Possible || below.iter().any(|a| a.can_fail),
+                volatile: facts.volatile || below.iter().any(|a| a.volatile),
+            })
+        },
+    );
+    annotations
+}
 
-impl Annotations {
-    /// Annotates every node of `expression` over `plan`.
-    pub fn new(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Self {
-        let annotated = fold::<_, Infallible>(
-            expression,
-            |_| Ok(None),
-            |node, below: Vec<&Annotation>| {
-                let facts = node.facts();
-                let children = kernels.annotate(node, plan).unwrap_or_else(|| match node.is_root() {
-                    true => ChildSet::all(plan.children().len()),
-                    false => below.iter().fold(ChildSet::none(), |mut set, annotation| {
-                        set.extend(&annotation.children);
-                        set
-                    }),
-                });
-                Ok(Annotation {
-                    children,
-                    can_fail: facts.errors == Errors::Possible || below.iter().any(|a| a.can_fail),
-                    volatile: facts.volatile || below.iter().any(|a| a.volatile),
-                })
-            },
-        );
-        match annotated {
-            Ok(annotations) => Self(annotations),
-        }
-    }
-
-    /// A node's annotation.
-    pub fn get(&self, node: &BoundExpression) -> Option<&Annotation> {
-        self.0.get(node)
-    }
+fn union(annotations: &[&Annotation]) -> ChildSet {
+    let mut union = ChildSet::none();
+    annotations.iter().for_each(|a| union.extend(&a.children));
+    union
 }

@@ -2,36 +2,50 @@
 
 //! Phase 3: an expression over a plan as an expression over one of the plan's children.
 
+use std::convert::Infallible;
+
 use super::Kernels;
-use super::traverse::replace;
-use crate::expr::{BindError, BoundExpression};
+use super::traverse::{Values, fold};
+use crate::expr::BoundExpression;
 use crate::plan::{PlanRef, fits};
 
-/// The lowering of an expression isn't known.
-struct NotLowered;
-
-impl From<BindError> for NotLowered {
-    fn from(_: BindError) -> Self {
-        Self
-    }
+/// Lowers expressions over a plan into one of the plan's children. Remembers what it has done, so that
+/// trying a tree part by part, from the top, costs no more than trying it once.
+pub(super) struct Lowering<'a> {
+    plan: &'a PlanRef,
+    child: usize,
+    kernels: &'a Kernels,
+    done: Values<Option<BoundExpression>>,
 }
 
-/// `expression`, which reads `plan`, as an expression that reads child number `child`.
-///
-/// Nodes that have a kernel are replaced by what it gives, other nodes are rebuilt over their lowered
-/// children. `None` when a root isn't inside such a replacement, or something doesn't keep its type.
-pub(super) fn lower(
-    expression: &BoundExpression,
-    plan: &PlanRef,
-    child: usize,
-    kernels: &Kernels,
-) -> Option<BoundExpression> {
-    let keeps_type = |new: &BoundExpression, old: &BoundExpression| fits(new.field(), old.field());
-    let lowered = replace(expression, |node| match kernels.lower(node, plan, child) {
-        Some(new) if keeps_type(&new, node) => Ok(Some(new)),
-        Some(_) => Err(NotLowered),
-        None if node.is_root() => Err(NotLowered),
-        None => Ok(None),
-    });
-    lowered.ok().filter(|new| keeps_type(new, expression))
+impl<'a> Lowering<'a> {
+    /// A lowering of expressions that read `plan` into its child number `child`.
+    pub fn new(plan: &'a PlanRef, child: usize, kernels: &'a Kernels) -> Self {
+        Self { plan, child, kernels, done: Values::new() }
+    }
+
+    /// `expression` as an expression that reads the child.
+    ///
+    /// Nodes that have a kernel are replaced by what it gives, other nodes are rebuilt over their lowered
+    /// children. `None` when a root isn't inside such a replacement, or something doesn't keep its type.
+    pub fn lower(&mut self, expression: &BoundExpression) -> Option<BoundExpression> {
+        let keeps_type = |new: &BoundExpression, old: &BoundExpression| fits(new.field(), old.field());
+        let Ok(()) = fold::<_, Infallible>(
+            expression,
+            &mut self.done,
+            |node| {
+                Ok(match self.kernels.lower(node, self.plan, self.child) {
+                    Some(new) => Some(Some(new).filter(|new| keeps_type(new, node))),
+                    None if node.is_root() => Some(None),
+                    None => None,
+                })
+            },
+            |node, children| {
+                let children: Option<Vec<_>> = children.into_iter().cloned().collect();
+                let rebuilt = children.and_then(|children| node.with_children(children).ok());
+                Ok(rebuilt.filter(|new| keeps_type(new, node)))
+            },
+        );
+        self.done.get(expression)?.clone()
+    }
 }

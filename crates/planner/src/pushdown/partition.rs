@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 
-use super::annotate::{Annotation, Annotations};
-use super::lower::lower;
+use super::annotate::{Annotation, annotate};
+use super::lower::Lowering;
 use super::traverse::replace;
 use super::{ChildSet, Kernels};
 use crate::expr::functions::{GetItem, Pack};
@@ -92,7 +92,8 @@ fn is_reference(expression: &BoundExpression) -> bool {
 /// A node that isn't such a part is entered; a root that is reached this way is a part of the plan's own
 /// scope.
 fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts {
-    let annotations = Annotations::new(expression, plan, kernels);
+    let annotations = annotate(expression, plan, kernels);
+    let mut lowerings = HashMap::new();
     let mut cuts = Cuts::new();
     let mut seen = HashSet::new();
     let mut stack = vec![(expression, false)];
@@ -101,7 +102,10 @@ fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts 
             continue;
         }
         let part = match annotations.get(node).and_then(|a| eligible(a, guarded)) {
-            Some(child) => lower(node, plan, child, kernels).map(|lowered| (Scope::Child(child), lowered)),
+            Some(child) => {
+                let lowering = lowerings.entry(child).or_insert_with(|| Lowering::new(plan, child, kernels));
+                lowering.lower(node).map(|lowered| (Scope::Child(child), lowered))
+            }
             None => None,
         };
         match part {
@@ -163,5 +167,5 @@ fn combine(
             references.insert(cut, reference);
         }
     }
-    replace(expression, |node| Ok(references.get(node).cloned()))
+    replace(expression, |node| references.get(node).cloned())
 }

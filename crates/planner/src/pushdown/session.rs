@@ -107,8 +107,7 @@ impl PushdownSession {
         let constant = matches!(inner.kind(), ExprKind::Literal(_) | ExprKind::Param(..));
         let movable = !inner.any(|node| node.facts().volatile);
         if movable && (constant || reads_root_once(expression)) {
-            let composed =
-                replace(expression, |node| Ok::<_, PlanError>(node.is_root().then(|| inner.clone())))?;
+            let composed = replace(expression, |node| node.is_root().then(|| inner.clone()))?;
             return self.push(&composed, input.child(0)?);
         }
         let input = self.push(inner, input.child(0)?)?;

@@ -6,15 +6,18 @@ use std::collections::HashMap;
 
 use crate::expr::{BindError, BoundExpression};
 
-/// A value for every node of `expression`, computed from the values of its children.
+/// Values of expression nodes; equal nodes have one value.
+pub(super) type Values<T> = HashMap<BoundExpression, T>;
+
+/// Computes a value for every node of `expression` from the values of its children, and adds it to `done`.
 ///
 /// `enter` sees a node before its children; when it gives a value, they aren't visited on its behalf.
 pub(super) fn fold<T, E>(
     expression: &BoundExpression,
+    done: &mut Values<T>,
     mut enter: impl FnMut(&BoundExpression) -> Result<Option<T>, E>,
     mut leave: impl FnMut(&BoundExpression, Vec<&T>) -> Result<T, E>,
-) -> Result<HashMap<BoundExpression, T>, E> {
-    let mut done = HashMap::new();
+) -> Result<(), E> {
     let mut stack = vec![(expression, false)];
     while let Some((node, entered)) = stack.pop() {
         if done.contains_key(node) {
@@ -34,16 +37,20 @@ pub(super) fn fold<T, E>(
             }
         }
     }
-    Ok(done)
+    Ok(())
 }
 
-/// `expression` with every node replaced for which `replace` gives another, from the top down.
-pub(super) fn replace<E: From<BindError>>(
+/// `expression` with every node replaced for which `replacement` gives another, from the top down.
+pub(super) fn replace(
     expression: &BoundExpression,
-    replace: impl FnMut(&BoundExpression) -> Result<Option<BoundExpression>, E>,
-) -> Result<BoundExpression, E> {
-    let mut done = fold(expression, replace, |node, children| {
-        Ok(node.with_children(children.into_iter().cloned().collect())?)
-    })?;
+    mut replacement: impl FnMut(&BoundExpression) -> Option<BoundExpression>,
+) -> Result<BoundExpression, BindError> {
+    let mut done = Values::new();
+    fold(
+        expression,
+        &mut done,
+        |node| Ok(replacement(node)),
+        |node, children| node.with_children(children.into_iter().cloned().collect()),
+    )?;
     Ok(done.remove(expression).unwrap_or_else(|| expression.clone()))
 }
