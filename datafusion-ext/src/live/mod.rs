@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::physical_expr::PhysicalExpr;
 
-pub use origin::{Origin, SortKey};
+pub use origin::{Extreme, Origin, SortKey};
 
 /// A predicate handed down by a running operator, in terms of the table's columns.
 #[derive(Debug, Clone)]
