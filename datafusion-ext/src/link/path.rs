@@ -162,3 +162,84 @@ fn join_column(join: &HashJoinExec, output: &ColumnIndex, child: usize) -> Below
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::physical_expr::expressions::col;
+    use datafusion::physical_plan::aggregates::{AggregateMode, PhysicalGroupBy};
+    use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::physical_plan::joins::{HashJoinExecBuilder, PartitionMode};
+    use datafusion::physical_plan::limit::GlobalLimitExec;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn input(columns: &[&str]) -> Arc<dyn ExecutionPlan> {
+        let fields: Vec<_> = columns.iter().map(|name| Field::new(*name, DataType::Int64, true)).collect();
+        Arc::new(EmptyExec::new(Arc::new(Schema::new(fields))))
+    }
+
+    /// For each output column, the input column it is, or `-`.
+    fn way(node: &dyn ExecutionPlan, child: usize) -> String {
+        let Some(step) = Step::below(node, child) else { return "none".to_owned() };
+        let index = |c: &Below| c.as_ref()?.downcast_ref::<Column>().map(|c| c.index().to_string());
+        let columns = step.columns.iter().map(|c| index(c).unwrap_or("-".to_owned()));
+        columns.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The left input is (a, b), the right one (x, c), joined by a = c.
+    fn join(join_type: JoinType) -> HashJoinExecBuilder {
+        let (left, right) = (input(&["a", "b"]), input(&["x", "c"]));
+        let on = vec![(col("a", &left.schema()).unwrap(), col("c", &right.schema()).unwrap())];
+        HashJoinExecBuilder::new(left, right, on, join_type).with_partition_mode(PartitionMode::CollectLeft)
+    }
+
+    #[rstest]
+    #[case::inner(JoinType::Inner, "0 1 - -", "- - 0 1")]
+    #[case::left(JoinType::Left, "0 1 - -", "- - - -")]
+    #[case::right(JoinType::Right, "- - - -", "- - 0 1")]
+    #[case::full(JoinType::Full, "- - - -", "- - - -")]
+    #[case::left_semi(JoinType::LeftSemi, "0 1", "1 -")]
+    #[case::right_semi(JoinType::RightSemi, "- 0", "0 1")]
+    #[case::left_anti(JoinType::LeftAnti, "0 1", "- -")]
+    #[case::right_anti(JoinType::RightAnti, "- -", "0 1")]
+    #[case::left_mark(JoinType::LeftMark, "0 1 -", "- - -")]
+    #[case::right_mark(JoinType::RightMark, "- - -", "0 1 -")]
+    fn joins(#[case] join_type: JoinType, #[case] left: &str, #[case] right: &str) {
+        let join = join(join_type).build().unwrap();
+        assert_eq!((way(&join, 0).as_str(), way(&join, 1).as_str()), (left, right));
+    }
+
+    #[test]
+    fn a_join_that_narrows() {
+        let join = join(JoinType::Inner).with_projection(Some(vec![3, 1, 2])).build().unwrap();
+        assert_eq!((way(&join, 0).as_str(), way(&join, 1).as_str()), ("- 1 -", "1 - 0"));
+    }
+
+    #[test]
+    fn no_way_past_a_limit() {
+        let join = join(JoinType::Inner).with_fetch(Some(3)).build().unwrap();
+        assert_eq!(way(&join, 0), "none");
+        assert_eq!(way(&CoalescePartitionsExec::new(input(&["a"])).with_fetch(Some(3)), 0), "none");
+        assert_eq!(way(&GlobalLimitExec::new(input(&["a"]), 0, Some(3)), 0), "none");
+        assert_eq!(way(&CoalescePartitionsExec::new(input(&["a"])), 0), "0");
+    }
+
+    #[rstest]
+    #[case::one_set(&[[false, false]], "1 0")]
+    #[case::keys_of_all_sets(&[[false, true], [false, false]], "1 -")]
+    #[case::a_set_without_keys(&[[false, false], [true, true]], "")]
+    fn group_keys_by_position(#[case] sets: &[[bool; 2]], #[case] expect: &str) {
+        let input = input(&["a", "b"]);
+        let schema = input.schema();
+        let key = |name: &str| (col(name, &schema).unwrap(), name.to_owned());
+        let null = |name: &str| (datafusion::physical_expr::expressions::lit(0i64), name.to_owned());
+        let sets: Vec<_> = sets.iter().map(|set| set.to_vec()).collect();
+        let has_sets = sets.len() > 1;
+        let by = PhysicalGroupBy::new(vec![key("b"), key("a")], vec![null("b"), null("a")], sets, has_sets);
+        let aggregate =
+            AggregateExec::try_new(AggregateMode::Partial, by, vec![], vec![], input, schema).unwrap();
+        assert_eq!(way(&aggregate, 0), expect);
+    }
+}
