@@ -151,8 +151,8 @@ impl FilteredReadExec {
 
     /// The same scan, listening to these live filters instead; it shares no execution with this one.
     #[must_use]
-    pub fn with_live_filters(&self, live: Vec<LiveFilter>) -> Self {
-        Self { live, ..self.variant() }
+    pub fn with_live_filters(&self, live: Vec<LiveFilter>) -> Arc<Self> {
+        Arc::new(Self { live, ..self.variant() })
     }
 
     /// The same scan with its units shared among partitions in another way. A node that was decoded from

@@ -64,7 +64,7 @@ impl ExecutionPlan for FilteredReadExec {
     /// A scan without live filters and without a memory of earlier runs: the producers of the old filters
     /// are reset too and will make new ones.
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.with_live_filters(Vec::new())))
+        Ok(self.with_live_filters(Vec::new()))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -12,7 +12,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
-use trommel_scan::execute::{MorselOutput, read_morsel};
+use trommel_scan::execute::{self, MorselOutput, read_morsel};
 use trommel_scan::io::{IoCounters, RangeReader};
 
 use super::FilteredReadExec;
@@ -103,7 +103,8 @@ impl Reader {
         let reader =
             RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
         let before = (self.io.bytes(), self.io.requests());
-        let output = read_morsel(&fragment.open, plan, &morsel.rows, &morsel.proven, &reader).await?;
+        let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
+        let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
         self.metrics.add_io(&self.io, before);
         self.metrics.morsels.add(1);
         self.metrics.rows_decoded.add(output.rows_decoded as usize);
