@@ -12,7 +12,8 @@ use datafusion_trommel::{TrommelSessionExt, TrommelTable};
 #[tokio::main]
 async fn main() -> Result<()> {
     // One call installs everything.
-    let ctx: SessionContext = SessionStateBuilder::new().with_default_features().with_trommel().build().into();
+    let ctx: SessionContext =
+        SessionStateBuilder::new().with_default_features().with_trommel().build().into();
 
     // A Parquet file of a million events in row groups of 50 000, pages of 5 000.
     let dir = tempfile::tempdir()?;
