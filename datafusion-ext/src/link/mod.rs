@@ -79,7 +79,7 @@ impl Listener for FilteredReadExec {
     }
 
     fn with_live_filters(self: &Arc<Self>, live: Vec<LiveFilter>) -> Arc<Self> {
-        self.with_live_filters(live)
+        FilteredReadExec::with_live_filters(self, live)
     }
 }
 
