@@ -55,6 +55,23 @@ pub enum ScanError {
         /// The table's type.
         expected: arrow::datatypes::DataType,
     },
+    /// Two files of a table have a column in types that don't go together.
+    #[error("column \"{column}\" is {first} in {first_path}, but {second} in {second_path}")]
+    Conflict {
+        /// The column.
+        column: String,
+        /// A file with the column.
+        first_path: Path,
+        /// Its type there, or in the union of the files up to there.
+        first: arrow::datatypes::DataType,
+        /// The other file.
+        second_path: Path,
+        /// Its type there.
+        second: arrow::datatypes::DataType,
+    },
+    /// A read on behalf of several failed; each of them gets the error.
+    #[error("{0}")]
+    Shared(std::sync::Arc<ScanError>),
     /// A plan can't be made or run.
     #[error("{path}: {source}")]
     Plan {

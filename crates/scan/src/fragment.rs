@@ -33,10 +33,9 @@ pub struct Fragment {
 impl Fragment {
     /// A listed file without partition values or deletions.
     pub fn new(meta: ObjectMeta) -> Self {
-        let version = Version { size: meta.size, e_tag: meta.e_tag, last_modified: meta.last_modified };
         Self {
+            version: Version::of(&meta),
             location: meta.location,
-            version,
             partition_values: Vec::new(),
             deletions: DeletionMask::default(),
         }
@@ -59,6 +58,13 @@ pub struct Version {
     pub e_tag: Option<String>,
     /// When the file was last written.
     pub last_modified: DateTime<Utc>,
+}
+
+impl Version {
+    /// The version that a store describes.
+    pub fn of(meta: &ObjectMeta) -> Self {
+        Self { size: meta.size, e_tag: meta.e_tag.clone(), last_modified: meta.last_modified }
+    }
 }
 
 impl fmt::Display for Version {

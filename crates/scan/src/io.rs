@@ -1,18 +1,31 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Coalesced range requests.
+//! Range requests: merged, bounded in size and number, and only ever of the planned version of a file.
+//!
+//! Merging is done here and not by `ObjectStore::get_ranges`, which merges neighbours without a bound: a
+//! request here is at most [`MAX_REQUEST`] long, so that requests run side by side and the first bytes
+//! come soon. A range longer than that is cut.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
-use object_store::ObjectStore;
+use bytes::{Bytes, BytesMut};
+use futures::{StreamExt, TryStreamExt, stream};
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
 
 use crate::ScanError;
-use crate::fragment::Fragment;
+use crate::fragment::{Fragment, Version};
 
-/// What was asked of stores.
+/// No request asks for more bytes than this.
+pub const MAX_REQUEST: u64 = 16 << 20;
+/// Ranges no further apart than this are fetched by one request, unless told otherwise.
+pub const DEFAULT_COALESCE_GAP: u64 = 1 << 20;
+/// How many requests of one fetch run at a time.
+const REQUESTS_IN_FLIGHT: usize = 8;
+
+/// What was asked of stores; shared by all that work for one query.
 #[derive(Debug, Default)]
 pub struct IoCounters {
     bytes: AtomicU64,
@@ -39,32 +52,277 @@ pub trait HeldBytes: Send + Sync {
 
 /// Reads ranges of one fragment's bytes.
 #[derive(Debug, Clone)]
-pub struct RangeReader {}
+pub struct RangeReader {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    version: Version,
+    counters: Arc<IoCounters>,
+    coalesce_gap: u64,
+}
 
 impl RangeReader {
     /// A reader of the fragment in `store`.
-    pub fn new(_store: Arc<dyn ObjectStore>, _fragment: &Fragment, _counters: Arc<IoCounters>) -> Self {
-        Self {}
+    pub fn new(store: Arc<dyn ObjectStore>, fragment: &Fragment, counters: Arc<IoCounters>) -> Self {
+        let (path, version) = (fragment.location.clone(), fragment.version.clone());
+        Self { store, path, version, counters, coalesce_gap: DEFAULT_COALESCE_GAP }
     }
 
     /// The same reader, fetching gaps of up to this many bytes along with what is around them.
     #[must_use]
-    pub fn with_coalesce_gap(self, _bytes: u64) -> Self {
+    pub fn with_coalesce_gap(mut self, bytes: u64) -> Self {
+        self.coalesce_gap = bytes;
         self
     }
 
     /// Fetches ranges given in any order, overlapping or not.
-    pub async fn fetch(&self, _ranges: Vec<Range<u64>>) -> Result<FetchedRanges, ScanError> {
-        Ok(FetchedRanges {})
+    ///
+    /// An error when a range reaches beyond the file, when the store fails, when the file is no longer
+    /// the planned version, or when an answer has not the length asked for. Dropping the future drops
+    /// the requests.
+    pub async fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<FetchedRanges, ScanError> {
+        let requests = coalesce(ranges, self.coalesce_gap, MAX_REQUEST);
+        let pieces = stream::iter(requests)
+            .map(|range| async move {
+                let start = range.start;
+                let bytes = request(&self.store, &self.path, &self.version, range, &self.counters).await?;
+                Ok((start, bytes))
+            })
+            .buffered(REQUESTS_IN_FLIGHT)
+            .try_collect()
+            .await?;
+        Ok(FetchedRanges { pieces })
     }
 }
 
 /// Fetched ranges of one file.
 #[derive(Debug, Clone, Default)]
-pub struct FetchedRanges {}
+pub struct FetchedRanges {
+    /// Offsets and bytes; sorted, disjoint.
+    pieces: Vec<(u64, Bytes)>,
+}
+
+impl FetchedRanges {
+    /// A whole file of which these are the bytes.
+    pub fn whole(bytes: Bytes) -> Self {
+        Self { pieces: vec![(0, bytes)] }
+    }
+
+    /// How many bytes are held, gaps that were fetched along included.
+    pub fn len(&self) -> u64 {
+        self.pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
 
 impl HeldBytes for FetchedRanges {
-    fn get(&self, _range: &Range<u64>) -> Option<Bytes> {
-        None
+    /// Shares the fetched bytes; only a range that was cut into several requests is copied.
+    fn get(&self, range: &Range<u64>) -> Option<Bytes> {
+        if range.start >= range.end {
+            return Some(Bytes::new());
+        }
+        let first = self.pieces.partition_point(|(start, _)| *start <= range.start).checked_sub(1)?;
+        let part = |(start, bytes): &(u64, Bytes)| {
+            let end = start + bytes.len() as u64;
+            let (from, to) = (range.start.max(*start), range.end.min(end));
+            (from < to).then(|| bytes.slice((from - start) as usize..(to - start) as usize))
+        };
+        let head = part(&self.pieces[first])?;
+        let wanted = range.end - range.start;
+        if head.len() as u64 == wanted {
+            return Some(head);
+        }
+        let mut joined = BytesMut::from(head);
+        for piece in &self.pieces[first + 1..] {
+            if piece.0 != range.start + joined.len() as u64 || joined.len() as u64 == wanted {
+                break;
+            }
+            joined.extend_from_slice(&part(piece)?);
+        }
+        (joined.len() as u64 == wanted).then(|| joined.freeze())
+    }
+}
+
+/// The requests that cover `ranges`: sorted, disjoint, none longer than `limit`, gaps up to `gap` included.
+fn coalesce(mut ranges: Vec<Range<u64>>, gap: u64, limit: u64) -> Vec<Range<u64>> {
+    ranges.retain(|r| r.start < r.end);
+    ranges.sort_unstable_by_key(|r| (r.start, r.end));
+    let mut requests: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let mut start = range.start;
+        if let Some(last) = requests.last_mut() {
+            start = start.max(last.end);
+            if start >= range.end {
+                continue;
+            }
+            if start - last.end <= gap && range.end - last.start <= limit {
+                last.end = range.end;
+                continue;
+            }
+        }
+        while range.end - start > limit {
+            requests.push(start..start + limit);
+            start += limit;
+        }
+        requests.push(start..range.end);
+    }
+    requests
+}
+
+/// One request for a range of one version of a file.
+pub(crate) async fn request(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    version: &Version,
+    range: Range<u64>,
+    counters: &IoCounters,
+) -> Result<Bytes, ScanError> {
+    let malformed = |detail: String| ScanError::Malformed { path: path.clone(), detail };
+    let store_error = |source| ScanError::Store { path: path.clone(), source };
+    let changed =
+        |found: String| ScanError::Changed { path: path.clone(), expected: version.to_string(), found };
+    if range.end > version.size {
+        let detail = format!("bytes {range:?} are needed, but it has {} bytes", version.size);
+        return Err(malformed(detail));
+    }
+    // A weak tag never matches a precondition; it is compared with the answer's.
+    let if_match = version.e_tag.clone().filter(|tag| !tag.starts_with("W/"));
+    let options =
+        GetOptions { range: Some(GetRange::Bounded(range.clone())), if_match, ..Default::default() };
+    counters.requests.fetch_add(1, Ordering::Relaxed);
+    let answer = match store.get_opts(path, options).await {
+        Ok(answer) => answer,
+        Err(object_store::Error::Precondition { .. }) => return Err(changed("another version".to_owned())),
+        // Stores differ in what they say of a range beyond a file that shrank: ask what is there now.
+        Err(source) => {
+            return Err(match store.head(path).await {
+                Ok(meta) if !is_version(&meta, version) => changed(Version::of(&meta).to_string()),
+                _ => store_error(source),
+            });
+        }
+    };
+    if !is_version(&answer.meta, version) {
+        return Err(changed(Version::of(&answer.meta).to_string()));
+    }
+    let bytes = answer.bytes().await.map_err(store_error)?;
+    if bytes.len() as u64 != range.end - range.start {
+        let detail = format!("bytes {range:?} were asked for, but {} bytes came", bytes.len());
+        return Err(malformed(detail));
+    }
+    counters.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    Ok(bytes)
+}
+
+/// Whether what a store answered is the planned version, as far as both tell.
+fn is_version(found: &ObjectMeta, planned: &Version) -> bool {
+    let tags_differ = match (&found.e_tag, &planned.e_tag) {
+        (Some(found), Some(planned)) => found != planned,
+        _ => {
+            // Listings may give the time to the millisecond where answers give it to the second.
+            let (a, b) = (found.last_modified, planned.last_modified);
+            let coarse = a.timestamp_subsec_nanos() == 0 || b.timestamp_subsec_nanos() == 0;
+            if coarse { a.timestamp() != b.timestamp() } else { a != b }
+        }
+    };
+    found.size == planned.size && !tags_differ
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::PutPayload;
+    use object_store::local::LocalFileSystem;
+    use object_store::memory::InMemory;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::nothing(&[], 10, 100, &[])]
+    #[case::empty_ranges(&[(5, 5)], 10, 100, &[])]
+    #[case::disorder_and_overlap(&[(20, 30), (0, 10), (5, 25)], 0, 100, &[(0, 30)])]
+    #[case::gap_within(&[(0, 10), (20, 30)], 10, 100, &[(0, 30)])]
+    #[case::gap_beyond(&[(0, 10), (21, 30)], 10, 100, &[(0, 10), (21, 30)])]
+    #[case::limit_stops_merging(&[(0, 60), (60, 120)], 10, 100, &[(0, 60), (60, 120)])]
+    #[case::long_range_is_cut(&[(0, 250)], 10, 100, &[(0, 100), (100, 200), (200, 250)])]
+    #[case::overlap_beyond_limit(&[(0, 90), (50, 130)], 10, 100, &[(0, 90), (90, 130)])]
+    #[case::contained(&[(0, 90), (10, 20)], 10, 100, &[(0, 90)])]
+    fn requests_are_merged_and_cut(
+        #[case] ranges: &[(u64, u64)],
+        #[case] gap: u64,
+        #[case] limit: u64,
+        #[case] expect: &[(u64, u64)],
+    ) {
+        let ranges = ranges.iter().map(|(a, b)| *a..*b).collect();
+        let got: Vec<_> = coalesce(ranges, gap, limit).iter().map(|r| (r.start, r.end)).collect();
+        assert_eq!(got, expect);
+    }
+
+    proptest! {
+        #[test]
+        fn every_range_is_served_from_the_requests(
+            ranges in prop::collection::vec((0u64..500, 0u64..200), 0..20), gap in 0u64..50, limit in 1u64..100,
+        ) {
+            let file: Bytes = (0..700u32).map(|i| (i * 7 % 251) as u8).collect();
+            let ranges: Vec<_> = ranges.into_iter().map(|(start, len)| start..start + len).collect();
+            let requests = coalesce(ranges.clone(), gap, limit);
+            prop_assert!(requests.iter().all(|r| r.start < r.end && r.end - r.start <= limit));
+            prop_assert!(requests.windows(2).all(|w| w[0].end <= w[1].start));
+            let piece = |r: Range<u64>| (r.start, file.slice(r.start as usize..r.end as usize));
+            let held = FetchedRanges { pieces: requests.into_iter().map(piece).collect() };
+            for r in ranges {
+                prop_assert_eq!(held.get(&r).unwrap(), file.slice(r.start as usize..r.end as usize));
+            }
+            prop_assert!(held.get(&(690..701)).is_none());
+        }
+    }
+
+    async fn put(store: &Arc<dyn ObjectStore>, path: &Path, bytes: Vec<u8>) -> Fragment {
+        store.put(path, PutPayload::from(bytes)).await.unwrap();
+        Fragment::new(store.head(path).await.unwrap())
+    }
+
+    #[rstest]
+    #[case::memory(false)]
+    #[case::local(true)]
+    #[tokio::test]
+    async fn only_the_planned_version_is_read(#[case] local: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn ObjectStore> = if local {
+            Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap())
+        } else {
+            Arc::new(InMemory::new())
+        };
+        let path = Path::from("a.parquet");
+        let fragment = put(&store, &path, (0..100).collect()).await;
+        let counters = Arc::new(IoCounters::default());
+        let read = |fragment: &Fragment| {
+            RangeReader::new(Arc::clone(&store), fragment, Arc::clone(&counters)).with_coalesce_gap(4)
+        };
+        let held = read(&fragment).fetch(vec![50..60, 0..10, 12..20]).await.unwrap();
+        assert_eq!(held.get(&(52..55)).unwrap(), vec![52, 53, 54]);
+        assert_eq!(held.get(&(20..51)), None);
+        assert_eq!((counters.bytes(), counters.requests()), (30, 2));
+
+        let error = read(&fragment).fetch(vec![90..101]).await.unwrap_err().to_string();
+        assert!(error.contains("a.parquet") && error.contains("90..101"), "{error}");
+
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let same_size = put(&store, &path, (100..200).collect()).await;
+        let mut untagged = fragment.clone();
+        untagged.version.e_tag = None;
+        for old in [&fragment, &untagged] {
+            let error = read(old).fetch(vec![0..10]).await.unwrap_err();
+            assert!(matches!(error, ScanError::Changed { .. }), "{error}");
+        }
+        let shorter = put(&store, &path, vec![1; 50]).await;
+        let error = read(&same_size).fetch(vec![80..90]).await.unwrap_err();
+        assert!(matches!(error, ScanError::Changed { .. }), "{error}");
+        store.delete(&path).await.unwrap();
+        let error = read(&shorter).fetch(vec![0..10]).await.unwrap_err();
+        assert!(matches!(error, ScanError::Store { .. }), "{error}");
     }
 }
