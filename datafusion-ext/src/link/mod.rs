@@ -5,3 +5,21 @@
 /// The rule that tells each scan the origin of its live filters.
 #[derive(Debug, Default)]
 pub struct LinkDynamicFilters {}
+
+impl datafusion::physical_optimizer::PhysicalOptimizerRule for LinkDynamicFilters {
+    fn optimize(
+        &self,
+        plan: std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>,
+        _config: &datafusion::config::ConfigOptions,
+    ) -> datafusion::common::Result<std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>> {
+        Ok(plan)
+    }
+
+    fn name(&self) -> &str {
+        "LinkDynamicFilters"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

@@ -20,8 +20,11 @@ pub struct Location {
 }
 
 /// `*` stays within a folder and `**` doesn't, as in a shell.
-const GLOB_RULES: MatchOptions =
-    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
+const GLOB_RULES: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
 
 impl Location {
     /// The location that a path, a URL or a glob names.

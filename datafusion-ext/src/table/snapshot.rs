@@ -1,0 +1,44 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! What one query sees of a table: its fragments, each at one version, with their metadata.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::physical_expr::PhysicalSortExpr;
+use object_store::ObjectStore;
+use trommel_scan::fragment::OpenFragment;
+use trommel_scan::io::IoCounters;
+
+use super::options::TableOptions;
+
+/// What one query sees of a table. Made by [`TrommelTable::snapshot`](crate::TrommelTable::snapshot); nothing
+/// in it changes afterwards, and making it read no rows.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// What to call the table in plans: its locations.
+    pub name: String,
+    /// The table's schema: the columns read from files, then the partition columns.
+    pub table: SchemaRef,
+    /// How many columns at the end of [`table`](Self::table) are partition columns.
+    pub partition_columns: usize,
+    /// The table's files in the order of their listing, without those whose partition values already
+    /// exclude them.
+    pub fragments: Vec<ScanFragment>,
+    /// The orders each file is declared to be sorted in, over [`table`](Self::table). A declaration, not a
+    /// fact: nothing has checked it, and it says nothing across files.
+    pub order: Vec<Vec<PhysicalSortExpr>>,
+    /// How to read.
+    pub options: Arc<TableOptions>,
+    /// What reading the metadata took: footers and page indexes that no cache had.
+    pub planning_io: Arc<IoCounters>,
+}
+
+/// A file of a snapshot, and the store to read it from.
+#[derive(Debug, Clone)]
+pub struct ScanFragment {
+    /// The file, its metadata, and how its columns stand for the table's.
+    pub open: Arc<OpenFragment>,
+    /// The store it is in.
+    pub store: Arc<dyn ObjectStore>,
+}
