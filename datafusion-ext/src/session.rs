@@ -48,3 +48,41 @@ impl TrommelSessionExt for SessionStateBuilder {
         if has_rule { session } else { session.with_physical_optimizer_rule(link) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+
+    fn rules(builder: SessionStateBuilder) -> Vec<String> {
+        builder.build().physical_optimizers().iter().map(|rule| rule.name().to_owned()).collect()
+    }
+
+    /// The default rules, then ours.
+    fn expected() -> Vec<String> {
+        let defaults = PhysicalOptimizer::default();
+        let defaults = defaults.rules.iter().map(|rule| rule.name().to_owned());
+        defaults.chain(["LinkDynamicFilters".to_owned()]).collect()
+    }
+
+    #[test]
+    fn the_rule_comes_last() {
+        assert_eq!(rules(SessionStateBuilder::new().with_trommel()), expected());
+        assert_eq!(rules(SessionStateBuilder::new().with_trommel().with_default_features()), expected());
+    }
+
+    #[test]
+    fn installing_twice_is_installing_once() {
+        assert_eq!(rules(SessionStateBuilder::new().with_trommel().with_trommel()), expected());
+        let existing = SessionStateBuilder::new().with_trommel().build();
+        assert_eq!(rules(SessionStateBuilder::new_from_existing(existing).with_trommel()), expected());
+    }
+
+    #[test]
+    fn other_formats_stay() {
+        let state = SessionStateBuilder::new_with_default_features().with_trommel().build();
+        for format in ["TROMMEL", "PARQUET", "CSV"] {
+            assert!(state.table_factories().contains_key(format), "{format}");
+        }
+    }
+}

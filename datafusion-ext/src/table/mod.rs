@@ -4,15 +4,15 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`builder`] | opening a table, from code |
-//! | [`factory`] | opening a table, from SQL |
-//! | [`options`] | what a table can be told |
-//! | [`location`] | a file, a folder or a glob |
-//! | [`listing`] | which files a table has at this moment |
-//! | [`partitions`] | columns whose values are in the names of folders |
-//! | [`schema`] | the columns, declared or found |
-//! | [`caches`] | metadata, once for each store |
-//! | [`snapshot`] | what one query sees of a table |
+//! | `builder` | opening a table, from code |
+//! | `factory` | opening a table, from SQL |
+//! | `options` | what a table can be told |
+//! | `location` | a file, a folder or a glob |
+//! | `listing` | which files a table has at this moment |
+//! | `partitions` | columns whose values are in the names of folders |
+//! | `schema` | the columns, declared or found |
+//! | `caches` | metadata, once for each store |
+//! | `snapshot` | what one query sees of a table |
 //!
 //! A table remembers where its files are, never which they are: each query lists them anew and reads the
 //! metadata it has no equal version of. The schema is fixed when the table is opened.
