@@ -72,6 +72,35 @@ pub fn nans(data_type: &DataType) -> Option<[ScalarValue; 2]> {
     }
 }
 
+/// The bounds of all NaNs of a float type: the lower and the upper ones of two intervals, the negative
+/// NaNs and the positive ones, whatever their payload. `None` for other types.
+pub fn nan_bounds(data_type: &DataType) -> Option<[ArrayRef; 2]> {
+    match data_type {
+        DataType::Float16 => {
+            let [quiet, loud] = [0x7fff, 0x7c01].map(F16::from_bits);
+            Some(nan_intervals::<Float16Type>(quiet, loud))
+        }
+        DataType::Float32 => {
+            let [quiet, loud] = [0x7fff_ffff, 0x7f80_0001].map(f32::from_bits);
+            Some(nan_intervals::<Float32Type>(quiet, loud))
+        }
+        DataType::Float64 => {
+            let [quiet, loud] = [0x7fff_ffff_ffff_ffff, 0x7ff0_0000_0000_0001].map(f64::from_bits);
+            Some(nan_intervals::<Float64Type>(quiet, loud))
+        }
+        _ => None,
+    }
+}
+
+/// The lower and upper bounds of both signs of NaN, given the positive ones of most and least payload.
+fn nan_intervals<T: Float>(most: T::Native, least: T::Native) -> [ArrayRef; 2]
+where
+    T::Native: std::ops::Neg<Output = T::Native>,
+{
+    let array = |low, high| Arc::new(PrimitiveArray::<T>::from_iter_values([low, high])) as ArrayRef;
+    [array(-most, least), array(-least, most)]
+}
+
 /// A change of float values, for any float type.
 trait Change {
     fn apply<T: Float>(&self, value: T::Native) -> Option<T::Native>;
@@ -140,6 +169,24 @@ mod tests {
             Arc::new(Float64Array::from(vec![Some(-0.0), Some(0.0), Some(-f64::NAN), None, Some(-1.0)]));
         let expect = [Some(0f64), Some(0.0), Some(-f64::NAN), None, Some(-1.0)];
         assert_eq!(bits(&fold_zeros(&values)), expect.map(|v| v.map(f64::to_bits)));
+    }
+
+    #[test]
+    fn nan_bounds_hold_the_nans_of_every_payload_and_nothing_else() {
+        let [lower, upper] = nan_bounds(&DataType::Float64).unwrap();
+        let (lower, upper) = (lower.as_primitive::<Float64Type>(), upper.as_primitive::<Float64Type>());
+        let inside = |v: f64| {
+            (0..2).any(|i| lower.value(i).total_cmp(&v).is_le() && v.total_cmp(&upper.value(i)).is_le())
+        };
+        for bits in [1, 0x8_0000_0000_0000, 0xf_ffff_ffff_ffff] {
+            let nan = f64::from_bits(0x7ff0_0000_0000_0000 | bits);
+            assert!(nan.is_nan() && inside(nan) && inside(-nan), "{bits:x}");
+        }
+        for value in [f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::MAX] {
+            assert!(!inside(value), "{value}");
+        }
+        assert!(nan_bounds(&DataType::Float16).is_some() && nan_bounds(&DataType::Float32).is_some());
+        assert!(nan_bounds(&DataType::Int64).is_none());
     }
 
     #[test]

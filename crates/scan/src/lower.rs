@@ -1,3 +1,153 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! lower
+//! A fragment as a scan plan, and the plans of one scan of it.
+//!
+//! [`lower`] gives the plan of a whole fragment: a [`Pack`] over the *table's* columns, over the rows of
+//! the file. [`ReadPlan`] is what one scan runs: a plan for each conjunct of its filter and one for its
+//! output, each pushed down. Nothing here reads a byte, and columns and row groups that nothing asks for
+//! are never lowered.
+//!
+//! [`Pack`]: trommel_planner::plan::operators::Pack
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, FieldRef, Fields, Schema};
+use trommel_planner::expr::BoundExpression;
+use trommel_planner::expr::functions::{Cast, CastOptions};
+use trommel_planner::index::{FragmentCol, TableCol};
+use trommel_planner::plan::{
+    Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef, SegmentId, SegmentScanPlan, Shape,
+};
+use trommel_planner::pushdown::PushdownSession;
+
+use crate::ScanError;
+use crate::adapt::{Adaptation, ColumnSource};
+use crate::fragment::OpenFragment;
+use crate::metadata::FragmentMetadata;
+
+/// The field of a table's rows: a struct of its columns, never NULL. Expressions that a [`ReadPlan`] is
+/// made of are bound over a root with this field.
+pub fn table_field(table: &Schema) -> FieldRef {
+    Arc::new(Field::new_struct("table", table.fields().clone(), false))
+}
+
+/// The plan of all of a fragment: for each row of the file, a row of the table.
+///
+/// # Errors
+/// When the fragment's columns don't make the table's.
+pub fn lower(fragment: &OpenFragment) -> Result<PlanRef, ScanError> {
+    let (metadata, adaptation) = (Arc::clone(&fragment.metadata), Arc::clone(&fragment.adaptation));
+    let (fields, rows) = (adaptation.table().fields().clone(), metadata.rows());
+    let shapes: Vec<_> = fields.iter().map(|f| Shape::new(Arc::clone(f), rows)).collect();
+    let columns =
+        Children::lazy(shapes, move |column| lower_column(&metadata, &adaptation, TableCol(column)));
+    let plan = PackPlan::try_new(fields, rows, columns).map_err(|e| plan_error(fragment, e))?;
+    Ok(plan.into())
+}
+
+/// The plan of a table column.
+fn lower_column(
+    metadata: &Arc<FragmentMetadata>,
+    adaptation: &Adaptation,
+    table_column: TableCol,
+) -> Result<PlanRef, PlanError> {
+    let table = adaptation.table();
+    let no_such_column = || PlanError::NoSuchChild { child: table_column.0, children: table.fields().len() };
+    let wanted = table.fields().get(table_column.0).ok_or_else(no_such_column)?;
+    match adaptation.source(table_column).ok_or_else(no_such_column)? {
+        ColumnSource::Constant(value) => {
+            let value = BoundExpression::literal(value.clone());
+            Ok(ExpressionScanPlan::try_new(value, PackPlan::empty(metadata.rows()).into())?.into())
+        }
+        ColumnSource::File { column, cast } => {
+            let field = metadata.schema().fields().get(column.0).ok_or_else(no_such_column)?;
+            // A column declared NOT NULL may be optional in the file; reading a NULL of it is an error.
+            let nullable = field.is_nullable() && wanted.is_nullable();
+            let field = Arc::new(field.as_ref().clone().with_nullable(nullable));
+            let values = row_groups(metadata, *column, &field)?;
+            if !cast {
+                return Ok(values);
+            }
+            let options = CastOptions { to: wanted.data_type().clone(), try_cast: false };
+            let cast = BoundExpression::call::<Cast>(options, vec![BoundExpression::root(field)])?;
+            Ok(ExpressionScanPlan::try_new(cast, values)?.into())
+        }
+    }
+}
+
+/// The plan of a file column: one segment for each row group.
+fn row_groups(
+    metadata: &Arc<FragmentMetadata>,
+    column: FragmentCol,
+    field: &FieldRef,
+) -> Result<PlanRef, PlanError> {
+    let lengths: Vec<_> = metadata.row_groups().iter().map(|r| r.end - r.start).collect();
+    let shapes: Vec<_> = lengths.iter().map(|rows| Shape::new(Arc::clone(field), *rows)).collect();
+    let segment_field = Arc::clone(field);
+    let segments = Children::lazy(shapes, move |row_group| {
+        let segment = SegmentId { row_group, column };
+        let rows = lengths.get(row_group).copied().unwrap_or_default();
+        Ok(SegmentScanPlan::new(segment, Arc::clone(&segment_field), rows).into())
+    });
+    Ok(ConcatPlan::try_new(Arc::clone(field), segments)?.into())
+}
+
+/// What one scan runs over a fragment; made once for each fragment and shape of filter.
+#[derive(Debug)]
+pub struct ReadPlan {
+    conjuncts: Vec<PlanRef>,
+    projection: PlanRef,
+}
+
+impl ReadPlan {
+    /// The plans for rows of the `projection` (table columns in output order, repeated ones included) that
+    /// satisfy all `conjuncts`, in this order; the conjuncts are bound over [`table_field`].
+    ///
+    /// # Errors
+    /// When a projected column doesn't exist, a conjunct is bound over something else, or the fragment's
+    /// columns don't make the table's.
+    pub fn new(
+        fragment: &OpenFragment,
+        projection: &[TableCol],
+        conjuncts: &[BoundExpression],
+    ) -> Result<Self, ScanError> {
+        Self::push_down(&lower(fragment)?, projection, conjuncts).map_err(|e| plan_error(fragment, e))
+    }
+
+    fn push_down(
+        table: &PlanRef,
+        projection: &[TableCol],
+        conjuncts: &[BoundExpression],
+    ) -> Result<Self, PlanError> {
+        let session = PushdownSession::default();
+        let conjuncts = conjuncts
+            .iter()
+            .map(|conjunct| session.optimize(&ExpressionScanPlan::try_new(conjunct.clone(), table.clone())?))
+            .collect::<Result<_, PlanError>>()?;
+        let columns = projection
+            .iter()
+            .map(|column| {
+                let plan = table.child(column.0)?;
+                plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
+            })
+            .collect::<Result<Vec<_>, PlanError>>()?;
+        let shapes = table.children().shapes();
+        let fields: Fields = projection.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
+        let projection = PackPlan::try_new(fields, table.rows(), columns.into())?.into();
+        Ok(Self { conjuncts, projection })
+    }
+
+    /// One plan for each conjunct: a boolean for each row of the file.
+    pub fn conjuncts(&self) -> &[PlanRef] {
+        &self.conjuncts
+    }
+
+    /// The plan of the output: a struct of the projected columns for each row of the file.
+    pub fn projection(&self) -> &PlanRef {
+        &self.projection
+    }
+}
+
+fn plan_error(fragment: &OpenFragment, error: PlanError) -> ScanError {
+    ScanError::Plan { path: fragment.fragment.location.clone(), source: Box::new(error.into()) }
+}

@@ -1,30 +1,147 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! The scan.
+//! The scan: `FilteredReadExec`, and how its partitions share the work.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `plan` | the `ExecutionPlan` implementation |
+//! | `pushdown` | taking over filters, projections, limits and sort keys |
+//! | `statistics` | what is known of the output before a row is read |
+//! | `order` | whether an order can be promised |
+//! | `display`, `metrics` | what EXPLAIN and EXPLAIN ANALYZE show |
+//! | `filters` | the static predicates |
+//! | `executions` | which partitions' streams belong together |
+//! | `execution` | what they share; claiming and judging a unit of work |
+//! | `units`, `queue`, `priority` | cutting the work, handing it out, which first |
+//! | `stream` | one partition's loop |
+
+mod display;
+mod execution;
+mod executions;
+mod filters;
+mod metrics;
+mod order;
+mod plan;
+mod priority;
+mod pushdown;
+mod queue;
+mod statistics;
+mod stream;
+mod units;
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::{Result, plan_err};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::PlanProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, EvaluationType, SchedulingType};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
 
-use crate::live::LiveFilter;
+pub use queue::Sharing;
+
+use executions::Executions;
+use filters::StaticFilters;
+use order::Sequence;
+use statistics::ScanStatistics;
+use stream::OnceExecution;
+
+use crate::live::{LiveFilter, SortKey};
 use crate::table::Snapshot;
 
+/// What a query asks of a table.
+#[derive(Debug, Clone, Default)]
+pub struct ScanRequest {
+    /// The table columns to put out, in order; all when absent.
+    pub projection: Option<Vec<usize>>,
+    /// Predicates over the table's schema that every row must satisfy.
+    pub filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// How many rows are enough.
+    pub limit: Option<usize>,
+}
+
+/// How a session runs scans.
+#[derive(Debug, Clone, Copy)]
+pub struct ScanContext {
+    /// Whether the session's optimizer holds [`LinkDynamicFilters`](crate::LinkDynamicFilters).
+    pub linked: bool,
+    /// How many partitions are wanted at most.
+    pub target_partitions: usize,
+    /// Tables of fewer bytes than this aren't split below fragments.
+    pub min_split_bytes: usize,
+}
+
 /// The scan of a [`TrommelTable`](crate::TrommelTable).
-#[derive(Debug, Clone)]
+///
+/// It reads the fragments of one snapshot, evaluates static predicates exactly, and leaves out what its
+/// live filters say can't matter, asking them anew at each claim of work. It does no I/O before its
+/// streams are polled.
+#[derive(Debug)]
 pub struct FilteredReadExec {
+    snapshot: Arc<Snapshot>,
     projection: ColumnMap<OutputCol, TableCol>,
+    filters: StaticFilters,
     live: Vec<LiveFilter>,
+    linked: bool,
+    /// The leading sort key that a sort above asked for.
+    asked: Option<SortKey>,
+    fetch: Option<usize>,
+    sequence: Arc<Sequence>,
+    partitions: usize,
+    sharing: Sharing,
+    properties: Arc<PlanProperties>,
+    statistics: Arc<ScanStatistics>,
+    executions: Arc<Executions<OnceExecution>>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl FilteredReadExec {
+    /// The scan that answers `request` from `snapshot`.
+    ///
+    /// # Errors
+    /// When the request names a column that the table doesn't have.
+    pub fn try_new(snapshot: Arc<Snapshot>, request: ScanRequest, context: ScanContext) -> Result<Self> {
+        let columns = snapshot.table.fields().len();
+        let projection = match request.projection {
+            None => ColumnMap::identity(columns),
+            Some(wanted) => ColumnMap::new(wanted.into_iter().map(TableCol).collect()),
+        };
+        if let Some(TableCol(beyond)) = projection.targets().iter().find(|c| c.index() >= columns) {
+            return plan_err!("column {beyond} of a table with {columns} columns");
+        }
+        let sequence = Arc::new(Sequence::of(&snapshot));
+        let partitions = partitions(&snapshot, context);
+        let filters = StaticFilters::new(&request.filters);
+        Ok(Self {
+            properties: properties(&snapshot, &projection, &sequence, partitions)?,
+            statistics: Arc::new(ScanStatistics::default()),
+            executions: Arc::new(Executions::new(partitions)),
+            metrics: ExecutionPlanMetricsSet::new(),
+            live: Vec::new(),
+            linked: context.linked,
+            asked: None,
+            fetch: request.limit,
+            sharing: Sharing::Queue,
+            snapshot,
+            projection,
+            filters,
+            sequence,
+            partitions,
+        })
+    }
+
     /// Where each output column lies in the table.
     pub fn projection(&self) -> &ColumnMap<OutputCol, TableCol> {
         &self.projection
+    }
+
+    /// The table's schema, which live filters and static predicates index.
+    pub fn table_schema(&self) -> &SchemaRef {
+        &self.snapshot.table
     }
 
     /// The live filters the scan listens to.
@@ -34,51 +151,80 @@ impl FilteredReadExec {
 
     /// The same scan, listening to these live filters instead; it shares no execution with this one.
     #[must_use]
-    pub fn with_live_filters(self: &Arc<Self>, live: Vec<LiveFilter>) -> Arc<Self> {
-        Arc::new(Self { live, ..self.as_ref().clone() })
+    pub fn with_live_filters(&self, live: Vec<LiveFilter>) -> Arc<Self> {
+        Arc::new(Self { live, ..self.variant() })
+    }
+
+    /// The same scan with its units shared among partitions in another way. A node that was decoded from
+    /// another process's plan must be [`Sharing::Static`]: it may run only some of its partitions.
+    #[must_use]
+    pub fn with_sharing(&self, sharing: Sharing) -> Self {
+        Self { sharing, ..self.variant() }
+    }
+
+    /// The same scan with executions and metrics of its own: what every change starts from.
+    fn variant(&self) -> Self {
+        Self {
+            snapshot: Arc::clone(&self.snapshot),
+            projection: self.projection.clone(),
+            filters: self.filters.clone(),
+            live: self.live.clone(),
+            linked: self.linked,
+            asked: self.asked.clone(),
+            fetch: self.fetch,
+            sequence: Arc::clone(&self.sequence),
+            partitions: self.partitions,
+            sharing: self.sharing,
+            properties: Arc::clone(&self.properties),
+            statistics: Arc::clone(&self.statistics),
+            executions: Arc::new(Executions::new(self.partitions)),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
     }
 }
 
-impl FilteredReadExec {
-    /// A placeholder.
-    pub fn try_new(
-        _snapshot: Arc<Snapshot>,
-        _projection: Option<&Vec<usize>>,
-        _filters: Vec<Arc<dyn PhysicalExpr>>,
-        _limit: Option<usize>,
-        _linked: bool,
-        _target_partitions: usize,
-    ) -> Result<Self> {
-        datafusion::common::not_impl_err!("the scan")
-    }
+/// How many partitions a scan of the snapshot has: at most as many as there are row groups, and as many
+/// as there are fragments if the table is too small to be worth splitting further.
+fn partitions(snapshot: &Snapshot, context: ScanContext) -> usize {
+    let fragments = snapshot.fragments.iter().map(|f| &f.open);
+    let bytes: u64 = fragments.clone().map(|open| open.fragment.version.size).sum();
+    let pieces = if bytes < context.min_split_bytes as u64 {
+        snapshot.fragments.len()
+    } else {
+        fragments.map(|open| open.metadata.row_groups().len()).sum()
+    };
+    context.target_partitions.min(pieces).max(1)
 }
 
-impl DisplayAs for FilteredReadExec {
-    fn fmt_as(&self, _t: DisplayFormatType, _f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        Ok(())
-    }
+fn properties(
+    snapshot: &Snapshot,
+    projection: &ColumnMap<OutputCol, TableCol>,
+    sequence: &Sequence,
+    partitions: usize,
+) -> Result<Arc<PlanProperties>> {
+    let indices: Vec<_> = projection.targets().iter().map(|c| c.index()).collect();
+    let schema = Arc::new(snapshot.table.project(&indices)?);
+    let order = sequence.promised.as_ref().and_then(|order| project_order(order, projection));
+    let equivalences = EquivalenceProperties::new_with_orderings(schema, order);
+    let properties = PlanProperties::new(
+        equivalences,
+        Partitioning::UnknownPartitioning(partitions),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    Ok(Arc::new(
+        properties
+            .with_scheduling_type(SchedulingType::Cooperative)
+            .with_evaluation_type(EvaluationType::Lazy),
+    ))
 }
 
-impl ExecutionPlan for FilteredReadExec {
-    fn name(&self) -> &str {
-        "FilteredReadExec"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        unreachable!()
-    }
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![]
-    }
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<datafusion::common::tree_node::TreeNodeRecursion>,
-    ) -> Result<datafusion::common::tree_node::TreeNodeRecursion> {
-        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
-    }
-    fn execute(&self, _p: usize, _c: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        datafusion::common::not_impl_err!("the scan {}", EmptyExec::static_name())
-    }
+/// An order over the table, as far as the output has its columns.
+fn project_order(order: &LexOrdering, projection: &ColumnMap<OutputCol, TableCol>) -> Option<LexOrdering> {
+    let keys = order.iter().map_while(|key| {
+        let column = key.expr.downcast_ref::<Column>()?;
+        let OutputCol(at) = projection.from(TableCol(column.index()))?;
+        Some(PhysicalSortExpr::new(Arc::new(Column::new(column.name(), at)), key.options))
+    });
+    LexOrdering::new(keys)
 }

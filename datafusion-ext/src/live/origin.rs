@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::compute::SortOptions;
+use arrow::compute::SortOptions;
 use datafusion::common::JoinType;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::joins::PartitionMode;
@@ -34,6 +34,8 @@ pub enum Origin {
         /// How many aggregates there are. A filter that names fewer of them at some moment is not to be
         /// trusted at that moment.
         aggregates: usize,
+        /// What each aggregate that is over a plain column looks for.
+        extremes: Vec<Extreme>,
     },
     /// Not told: the session has no [`LinkDynamicFilters`](crate::LinkDynamicFilters), or it hasn't run.
     Unknown,
@@ -46,4 +48,13 @@ pub struct SortKey {
     pub expr: Arc<dyn PhysicalExpr>,
     /// Its direction, and where NULLs go.
     pub options: SortOptions,
+}
+
+/// The smallest or the largest value of an expression.
+#[derive(Debug, Clone)]
+pub struct Extreme {
+    /// The expression, over the table's schema.
+    pub expr: Arc<dyn PhysicalExpr>,
+    /// Whether the largest value is wanted.
+    pub max: bool,
 }

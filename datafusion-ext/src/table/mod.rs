@@ -46,7 +46,7 @@ use trommel_scan::io::IoCounters;
 
 use self::caches::metadata_cache;
 use self::listing::ListedFile;
-use crate::exec::FilteredReadExec;
+use crate::exec::{FilteredReadExec, ScanContext, ScanRequest};
 
 pub use self::builder::TrommelTableBuilder;
 pub use self::factory::TrommelTableFactory;
@@ -245,10 +245,13 @@ impl TableProvider for TrommelTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let filters = self.physical_filters(session, filters)?;
         let snapshot = Arc::new(self.snapshot(session, &filters).await?);
-        let linked = session.physical_optimizers().iter().any(|rule| rule.name() == LINK_RULE);
-        let partitions = session.config().target_partitions();
-        let scan = FilteredReadExec::try_new(snapshot, projection, filters, limit, linked, partitions)?;
-        Ok(Arc::new(scan))
+        let request = ScanRequest { projection: projection.cloned(), filters, limit };
+        let context = ScanContext {
+            linked: session.physical_optimizers().iter().any(|rule| rule.name() == LINK_RULE),
+            target_partitions: session.config().target_partitions(),
+            min_split_bytes: session.config_options().optimizer.repartition_file_min_size,
+        };
+        Ok(Arc::new(FilteredReadExec::try_new(snapshot, request, context)?))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalSortExpr;
 use object_store::ObjectStore;
+use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
 use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::IoCounters;
 
@@ -41,4 +42,24 @@ pub struct ScanFragment {
     pub open: Arc<OpenFragment>,
     /// The store it is in.
     pub store: Arc<dyn ObjectStore>,
+}
+
+impl Snapshot {
+    /// The statistics of a fragment's zones; none at all when the table's statistics are distrusted.
+    pub fn zones(&self, fragment: usize) -> &dyn ZoneSource {
+        if self.options.distrust_statistics {
+            &Distrusted
+        } else {
+            self.fragments[fragment].open.zones.as_ref()
+        }
+    }
+}
+
+/// Zones of which nothing is believed.
+struct Distrusted;
+
+impl ZoneSource for Distrusted {
+    fn zones(&self, _column: &ColumnPath, _level: Level) -> Option<Arc<ZoneColumn>> {
+        None
+    }
 }

@@ -38,6 +38,7 @@ struct Node {
     children: Vec<BoundExpression>,
     field: FieldRef,
     hash: u64,
+    can_fail: bool,
 }
 
 impl BoundExpression {
@@ -63,13 +64,16 @@ impl BoundExpression {
             }
         };
         let hash = hash(&kind, &children);
-        Ok(Self(Arc::new(Node { kind, children, field, hash })))
+        let can_fail =
+            facts(&kind, &children).errors == Errors::Possible || children.iter().any(Self::can_fail);
+        Ok(Self(Arc::new(Node { kind, children, field, hash, can_fail })))
     }
 
     /// The root, with this field.
     pub fn root(field: FieldRef) -> Self {
         let hash = hash(&ExprKind::Root(Arc::clone(&field)), &[]);
-        Self(Arc::new(Node { kind: ExprKind::Root(Arc::clone(&field)), children: Vec::new(), field, hash }))
+        let kind = ExprKind::Root(Arc::clone(&field));
+        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
     }
 
     /// A constant.
@@ -77,7 +81,7 @@ impl BoundExpression {
         let field = Arc::new(Field::new("literal", value.data_type(), value.is_null()));
         let kind = ExprKind::Literal(value);
         let hash = hash(&kind, &[]);
-        Self(Arc::new(Node { kind, children: Vec::new(), field, hash }))
+        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
     }
 
     /// A call of `V`.
@@ -147,23 +151,12 @@ impl BoundExpression {
 
     /// What is known of this node alone, its children aside.
     pub fn facts(&self) -> Facts {
-        match self.kind() {
-            ExprKind::Call(function) => {
-                let args: Vec<_> = self.children().iter().map(|c| Arc::clone(c.field())).collect();
-                function.facts(&args)
-            }
-            ExprKind::Foreign(foreign) => foreign.facts(),
-            _ => Facts {
-                cost: Cost::Negative,
-                guarded: Guarded::NONE,
-                ..Facts::infallible(Nulls::Strict { null_only_from_null: true })
-            },
-        }
+        facts(self.kind(), self.children())
     }
 
     /// Whether evaluating the whole tree can fail for some row.
     pub fn can_fail(&self) -> bool {
-        self.any(|node| node.facts().errors == Errors::Possible)
+        self.0.can_fail
     }
 
     /// Whether any node of the tree satisfies `test`.
@@ -176,6 +169,21 @@ impl BoundExpression {
             stack.extend(node.children());
         }
         false
+    }
+}
+
+fn facts(kind: &ExprKind, children: &[BoundExpression]) -> Facts {
+    match kind {
+        ExprKind::Call(function) => {
+            let args: Vec<_> = children.iter().map(|c| Arc::clone(c.field())).collect();
+            function.facts(&args)
+        }
+        ExprKind::Foreign(foreign) => foreign.facts(),
+        _ => Facts {
+            cost: Cost::Negative,
+            guarded: Guarded::NONE,
+            ..Facts::infallible(Nulls::Strict { null_only_from_null: true })
+        },
     }
 }
 
@@ -293,10 +301,7 @@ impl fmt::Display for BoundExpression {
                 value => write!(f, "{value}"),
             },
             ExprKind::Param(slot, _) => write!(f, "?{slot}"),
-            ExprKind::Call(function) => {
-                let args: Vec<&dyn fmt::Display> = self.children().iter().map(|c| c as _).collect();
-                function.fmt_call(&args, f)
-            }
+            ExprKind::Call(function) => function.fmt_call(self.children(), f),
             ExprKind::Foreign(foreign) => {
                 write!(f, "{foreign}")?;
                 if self.children().is_empty() {

@@ -13,7 +13,7 @@ use arrow::datatypes::FieldRef;
 use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{BindError, Facts};
+use super::{BindError, BoundExpression, Facts};
 
 /// A function's stable name, for example `trommel.compare`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ pub trait ScalarFnVTable: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// When the formatter fails.
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    fn fmt(options: &Self::Options, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
 /// The arguments of a call, each evaluated only when asked for.
@@ -140,7 +140,7 @@ impl FnRef {
     }
 
     /// See [`ScalarFnVTable::fmt`].
-    pub(super) fn fmt_call(&self, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(super) fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt_call(args, f)
     }
 }
@@ -175,7 +175,7 @@ trait DynFn: Send + Sync {
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef, BindError>;
     fn facts(&self, args: &[FieldRef]) -> Facts;
     fn evaluate(&self, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue>;
-    fn fmt_call(&self, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
 struct Bound<V: ScalarFnVTable>(V::Options);
@@ -216,7 +216,7 @@ impl<V: ScalarFnVTable> DynFn for Bound<V> {
         V::evaluate(&self.0, args, rows)
     }
 
-    fn fmt_call(&self, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         V::fmt(&self.0, args, f)
     }
 }

@@ -7,9 +7,27 @@
 //! of truth values that the predicate may take there ([`Truth`]); AND, OR and NOT are tables over such
 //! sets. Columns have zones with different borders, so results are runs of rows, never a bit a row.
 //!
+//! | step | file |
+//! |---|---|
+//! | expression → tree of tests over operands | `compile`, `node`, `operand` |
+//! | zones of a column → what an operand may be in each | `domain` |
+//! | a test of an operand, a family a file | `leaf` |
+//! | functions of booleans | `mapping`, `case`, `lanes` |
+//! | one judgement over one level of zones | `judge`, `judged` |
+//!
 //! Absent or untrusted statistics give the set of all truth values. Nothing here fails: what can't be
 //! judged must be read.
 
+mod case;
+mod compile;
+mod domain;
+mod judge;
+mod judged;
+mod lanes;
+mod leaf;
+mod mapping;
+mod node;
+mod operand;
 mod truth;
 mod verdicts;
 mod zones;

@@ -77,8 +77,10 @@ pub struct ZoneColumn {
 impl ZoneColumn {
     /// Zones with these borders of which nothing is known but their rows.
     ///
-    /// `starts` is sorted and holds one more entry than there are zones.
+    /// `starts` is sorted and holds one more entry than there are zones. Unsorted ones are not trusted:
+    /// there are no zones then.
     pub fn unknown(data_type: DataType, starts: Arc<[u64]>) -> Self {
+        let starts = if starts.is_sorted() { starts } else { Arc::default() };
         Self { starts, data_type, lower: None, upper: None, nulls: None, nans: None }
     }
 
@@ -130,6 +132,11 @@ impl ZoneColumn {
     /// The first row of each zone, then the row after the last zone.
     pub fn starts(&self) -> &[u64] {
         &self.starts
+    }
+
+    /// The borders, to be shared.
+    pub(super) fn shared_starts(&self) -> Arc<[u64]> {
+        Arc::clone(&self.starts)
     }
 
     /// The rows of a zone.

@@ -1,3 +1,40 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Expression pushdown.
+//! Expression pushdown: evaluating an expression as close to the data as a plan allows.
+//!
+//! An [`ExpressionScanPlan`] holds an expression over a child plan. [`PushdownSession::optimize`] moves
+//! parts of the expression below the child, in three phases, and goes on in each of the child's children:
+//!
+//! 1. *Annotate*: which of the child's children does each node of the expression need?
+//! 2. *Partition and group*: cut the maximal parts that need exactly one of them; what is left over is
+//!    the *combination*, in which a cut is a reference to a group's result.
+//! 3. *Lower*: rewrite each group, as one packed expression, from the plan's scope into its child's.
+//!
+//! What phases 1 and 3 know of functions and operators is in two open registries, see [`Kernels`].
+//! A part without a kernel, or whose lowering fails, stays above. Two rules concern evaluation itself:
+//!
+//! - a part that can fail and that is evaluated for some rows only (an arm of CASE, the right side of
+//!   AND) is not cut out from under its guard, as it would then see rows it was guarded against;
+//! - a volatile part isn't moved.
+//!
+//! Three operators have rules of their own: through a [`Concat`] an expression goes whole, into each
+//! child when that child is looked at; an [`Eval`] below is composed with; and nothing is pushed into an
+//! operator without children. Everything keeps types, rows and their order. The work is linear in the
+//! size of the expression, without recursion over it.
+//!
+//! [`ExpressionScanPlan`]: crate::plan::ExpressionScanPlan
+//! [`Concat`]: crate::plan::operators::Concat
+//! [`Eval`]: crate::plan::operators::Eval
+
+mod annotate;
+mod kernels;
+mod lower;
+mod pack;
+mod partition;
+mod session;
+#[cfg(test)]
+mod tests;
+mod traverse;
+
+pub use kernels::{AnnotateKernel, ChildSet, Kernels, LowerKernel, NodeKey};
+pub use session::PushdownSession;

@@ -1,41 +1,95 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
 //! A field of a struct: NULL where the struct is.
+//!
+//! The masking is deliberate: statistics of a leaf count NULLs of enclosing structs as its own, so only a
+//! masked field may be judged by them.
 
 use std::fmt;
+use std::sync::Arc;
 
-use arrow::datatypes::FieldRef;
-use datafusion_common::Result;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::nullif;
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use crate::expr::{Args, BindError, Facts, FnId, ScalarFnVTable};
+use super::{Operand, arity, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, ScalarFnVTable};
 
 /// A field of a struct: NULL where the struct is.
 #[derive(Debug)]
 pub struct GetItem;
+
+impl GetItem {
+    /// Field number `field` of `of`.
+    ///
+    /// # Errors
+    /// When `of` isn't a struct or has no such field.
+    pub fn of(of: BoundExpression, field: usize) -> Result<BoundExpression, BindError> {
+        BoundExpression::call::<Self>(field, vec![of])
+    }
+
+    /// Field number `field` of each struct of an array, NULL where the struct is.
+    pub(crate) fn of_array(structs: &ArrayRef, field: usize) -> Result<ArrayRef> {
+        let column = structs
+            .as_struct_opt()
+            .and_then(|s| s.columns().get(field))
+            .ok_or_else(|| internal_datafusion_err!("no field {field} in {}", structs.data_type()))?;
+        match structs.nulls().filter(|n| n.null_count() > 0) {
+            None => Ok(Arc::clone(column)),
+            Some(nulls) => Ok(nullif(column, &BooleanArray::new(!nulls.inner(), None))?),
+        }
+    }
+}
 
 impl ScalarFnVTable for GetItem {
     type Options = usize;
 
     const ID: FnId = FnId::new("trommel.get_item");
 
-    fn return_field(options: &Self::Options, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        let _ = (options, args);
-        todo!()
+    fn return_field(field: &usize, args: &[FieldRef]) -> Result<FieldRef, BindError> {
+        arity(Self::ID, args, 1)?;
+        let DataType::Struct(fields) = args[0].data_type() else {
+            return Err(type_error(Self::ID, args, 0, "a struct"));
+        };
+        let item =
+            fields.get(*field).ok_or(BindError::NoSuchField { field: *field, fields: fields.len() })?;
+        if !args[0].is_nullable() || item.is_nullable() && has_validity(item.data_type()) {
+            return Ok(Arc::clone(item));
+        }
+        if !has_validity(item.data_type()) {
+            return Err(type_error(Self::ID, args, 0, "a struct of types with validity"));
+        }
+        Ok(Arc::new(item.as_ref().clone().with_nullable(true)))
     }
 
-    fn facts(options: &Self::Options, args: &[FieldRef]) -> Facts {
-        let _ = (options, args);
-        Facts::UNKNOWN
+    fn facts(_field: &usize, _args: &[FieldRef]) -> Facts {
+        let nulls = Nulls::Strict { null_only_from_null: false };
+        Facts { cost: Cost::Negative, ..Facts::infallible(nulls) }
     }
 
-    fn evaluate(options: &Self::Options, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        let _ = (options, args, rows);
-        todo!()
+    fn evaluate(field: &usize, args: &mut dyn Args, _rows: usize) -> Result<ColumnarValue> {
+        match args.value(0)? {
+            ColumnarValue::Array(structs) => Ok(ColumnarValue::Array(Self::of_array(&structs, *field)?)),
+            ColumnarValue::Scalar(value) => {
+                let item = Self::of_array(&value.to_array()?, *field)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&item, 0)?))
+            }
+        }
     }
 
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (options, args, f);
-        todo!()
+    fn fmt(field: &usize, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match args[0].field().data_type() {
+            DataType::Struct(fields) if *field < fields.len() => {
+                write!(f, "{}.{}", Operand(&args[0]), fields[*field].name())
+            }
+            _ => write!(f, "{}.{field}", Operand(&args[0])),
+        }
     }
+}
+
+/// Whether arrays of the type can be masked by setting validity bits.
+fn has_validity(data_type: &DataType) -> bool {
+    !matches!(data_type, DataType::Union(_, _) | DataType::RunEndEncoded(_, _))
 }

@@ -3,25 +3,22 @@
 //! Membership in a set of constants, in SQL order (±0.0 are equal, NaNs by their bits).
 
 use std::fmt;
-
-use crate::expr::{Args, BindError, Facts, FnId, ScalarFnVTable};
-use arrow::array::ArrayRef;
-use arrow::datatypes::FieldRef;
-use datafusion_common::Result;
-use datafusion_expr_common::columnar_value::ColumnarValue;
 use std::sync::Arc;
 
-/// A set of constants of one type, sorted once.
-#[derive(Debug)]
-pub struct ValueSet {
-    /// The distinct non-null values in ascending SQL order (see [`crate::floats`]).
-    values: ArrayRef,
-    /// Whether NULL was listed too.
-    has_null: bool,
-}
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::FieldRef;
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr_common::columnar_value::ColumnarValue;
+
+use super::{Operand, ValueSet, any_nullable, arity, boolean_field, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+
+/// How many values of a set are printed.
+const PRINTED: usize = 10;
 
 /// The set and whether the test is `NOT IN`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InSetOptions {
     /// The set.
     pub set: Arc<ValueSet>,
@@ -29,67 +26,86 @@ pub struct InSetOptions {
     pub negated: bool,
 }
 
-impl PartialEq for InSetOptions {
-    fn eq(&self, other: &Self) -> bool {
-        self.negated == other.negated && Arc::ptr_eq(&self.set, &other.set)
-    }
-}
-
-impl Eq for InSetOptions {}
-
-impl std::hash::Hash for InSetOptions {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.negated.hash(state);
-    }
-}
-
-impl ValueSet {
-    /// The set of an array's values, in any order, with duplicates and NULLs.
-    ///
-    /// # Errors
-    /// When values of the type can't be ordered.
-    pub fn try_new(values: &ArrayRef) -> Result<Self> {
-        let _ = values;
-        todo!()
-    }
-
-    /// The distinct non-null values in ascending SQL order.
-    pub fn values(&self) -> &ArrayRef {
-        &self.values
-    }
-
-    /// Whether NULL was listed too.
-    pub fn has_null(&self) -> bool {
-        self.has_null
-    }
-}
-
 /// Membership in a set of constants, in SQL order (±0.0 are equal, NaNs by their bits).
+///
+/// NULL is in no set: a NULL gives NULL, and so does a value that isn't found when NULL was listed. In an
+/// empty set there is nothing, not even unknowingly: the result is FALSE for NULL too.
+///
+/// The argument is of the set's type or a dictionary of it. Structs are compared field by field, where
+/// a NULL field equals a NULL field.
 #[derive(Debug)]
 pub struct InSet;
+
+impl InSet {
+    /// `arg IN set`, or `arg NOT IN set` when negated.
+    ///
+    /// # Errors
+    /// When the argument isn't of the set's type or a dictionary of it.
+    pub fn of(arg: BoundExpression, set: Arc<ValueSet>, negated: bool) -> Result<BoundExpression, BindError> {
+        BoundExpression::call::<Self>(InSetOptions { set, negated }, vec![arg])
+    }
+}
 
 impl ScalarFnVTable for InSet {
     type Options = InSetOptions;
 
     const ID: FnId = FnId::new("trommel.in_set");
 
-    fn return_field(options: &Self::Options, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        let _ = (options, args);
-        todo!()
+    fn return_field(options: &InSetOptions, args: &[FieldRef]) -> Result<FieldRef, BindError> {
+        arity(Self::ID, args, 1)?;
+        if !options.set.takes(args[0].data_type()) {
+            return Err(type_error(Self::ID, args, 0, options.set.values().data_type().to_string()));
+        }
+        let nullable = options.set.has_null() || any_nullable(args) && !options.set.is_empty();
+        Ok(boolean_field(Self::ID, nullable))
     }
 
-    fn facts(options: &Self::Options, args: &[FieldRef]) -> Facts {
-        let _ = (options, args);
-        Facts::UNKNOWN
+    fn facts(options: &InSetOptions, _args: &[FieldRef]) -> Facts {
+        Facts::infallible(match options.set.has_null() || options.set.is_empty() {
+            true => Nulls::Other,
+            false => Nulls::Strict { null_only_from_null: true },
+        })
     }
 
-    fn evaluate(options: &Self::Options, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        let _ = (options, args, rows);
-        todo!()
+    fn evaluate(options: &InSetOptions, args: &mut dyn Args, _rows: usize) -> Result<ColumnarValue> {
+        match args.value(0)? {
+            ColumnarValue::Array(needles) => {
+                Ok(ColumnarValue::Array(Arc::new(membership(options, &needles)?)))
+            }
+            ColumnarValue::Scalar(needle) => {
+                let found = membership(options, &needle.to_array()?)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?))
+            }
+        }
     }
 
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (options, args, f);
-        todo!()
+    fn fmt(options: &InSetOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let not = if options.negated { "NOT " } else { "" };
+        write!(f, "{} {not}IN (", Operand(&args[0]))?;
+        let set = &options.set;
+        for row in 0..set.len().min(PRINTED) {
+            let value = ScalarValue::try_from_array(set.values(), row).map_err(|_| fmt::Error)?;
+            write!(f, "{}{}", if row == 0 { "" } else { ", " }, BoundExpression::literal(value))?;
+        }
+        if set.len() > PRINTED {
+            write!(f, ", … {} values", set.len())?;
+        }
+        if set.has_null() {
+            write!(f, "{}NULL", if set.is_empty() { "" } else { ", " })?;
+        }
+        f.write_str(")")
     }
+}
+
+fn membership(options: &InSetOptions, needles: &ArrayRef) -> Result<BooleanArray> {
+    let set = &options.set;
+    if set.is_empty() && !set.has_null() {
+        return Ok(BooleanArray::from(vec![options.negated; needles.len()]));
+    }
+    let (found, valid) = set.contains(needles)?.into_parts();
+    let valid = match set.has_null() {
+        true => NullBuffer::union(valid.as_ref(), Some(&NullBuffer::new(found.clone()))),
+        false => valid,
+    };
+    Ok(BooleanArray::new(if options.negated { !&found } else { found }, valid))
 }

@@ -3,39 +3,56 @@
 //! Whether a value is NULL, or (negated) is not.
 
 use std::fmt;
+use std::sync::Arc;
 
+use arrow::compute::{is_not_null, is_null};
 use arrow::datatypes::FieldRef;
-use datafusion_common::Result;
+use datafusion_common::{Result, ScalarValue};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use crate::expr::{Args, BindError, Facts, FnId, ScalarFnVTable};
+use super::{Operand, arity, boolean_field};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
 
 /// Whether a value is NULL, or (negated) is not.
 #[derive(Debug)]
 pub struct IsNull;
+
+impl IsNull {
+    /// `arg IS NULL`, or `arg IS NOT NULL` when negated.
+    ///
+    /// # Errors
+    /// Never so far: every type has NULLs.
+    pub fn of(arg: BoundExpression, negated: bool) -> Result<BoundExpression, BindError> {
+        BoundExpression::call::<Self>(negated, vec![arg])
+    }
+}
 
 impl ScalarFnVTable for IsNull {
     type Options = bool;
 
     const ID: FnId = FnId::new("trommel.is_null");
 
-    fn return_field(options: &Self::Options, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        let _ = (options, args);
-        todo!()
+    fn return_field(_negated: &bool, args: &[FieldRef]) -> Result<FieldRef, BindError> {
+        arity(Self::ID, args, 1)?;
+        Ok(boolean_field(Self::ID, false))
     }
 
-    fn facts(options: &Self::Options, args: &[FieldRef]) -> Facts {
-        let _ = (options, args);
-        Facts::UNKNOWN
+    fn facts(_negated: &bool, _args: &[FieldRef]) -> Facts {
+        Facts::infallible(Nulls::Other)
     }
 
-    fn evaluate(options: &Self::Options, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        let _ = (options, args, rows);
-        todo!()
+    fn evaluate(negated: &bool, args: &mut dyn Args, _rows: usize) -> Result<ColumnarValue> {
+        Ok(match args.value(0)? {
+            ColumnarValue::Array(array) => {
+                ColumnarValue::Array(Arc::new(if *negated { is_not_null(&array)? } else { is_null(&array)? }))
+            }
+            ColumnarValue::Scalar(value) => {
+                ColumnarValue::Scalar(ScalarValue::from(value.is_null() != *negated))
+            }
+        })
     }
 
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (options, args, f);
-        todo!()
+    fn fmt(negated: &bool, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} IS {}NULL", Operand(&args[0]), if *negated { "NOT " } else { "" })
     }
 }

@@ -4,11 +4,15 @@
 
 use std::fmt;
 
+use arrow::array::new_empty_array;
 use arrow::datatypes::FieldRef;
 use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
+use datafusion_expr_common::operator::Operator;
+use datafusion_physical_expr_common::datum::apply_cmp;
 
-use crate::expr::{Args, BindError, Facts, FnId, ScalarFnVTable};
+use super::{Operand, any_nullable, arity, boolean_field, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, ScalarFnVTable};
 
 /// How to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,32 +23,62 @@ pub struct LikeOptions {
     pub case_insensitive: bool,
 }
 
+impl LikeOptions {
+    fn operator(self) -> Operator {
+        match (self.negated, self.case_insensitive) {
+            (false, false) => Operator::LikeMatch,
+            (false, true) => Operator::ILikeMatch,
+            (true, false) => Operator::NotLikeMatch,
+            (true, true) => Operator::NotILikeMatch,
+        }
+    }
+}
+
 /// A LIKE or ILIKE match; backslash escapes.
 #[derive(Debug)]
 pub struct Like;
+
+impl Like {
+    /// `value LIKE pattern`, or a variant of it.
+    ///
+    /// # Errors
+    /// When the two aren't strings of one kind (a dictionary counts as its values).
+    pub fn of(
+        options: LikeOptions,
+        value: BoundExpression,
+        pattern: BoundExpression,
+    ) -> Result<BoundExpression, BindError> {
+        BoundExpression::call::<Self>(options, vec![value, pattern])
+    }
+}
 
 impl ScalarFnVTable for Like {
     type Options = LikeOptions;
 
     const ID: FnId = FnId::new("trommel.like");
 
-    fn return_field(options: &Self::Options, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        let _ = (options, args);
-        todo!()
+    fn return_field(options: &LikeOptions, args: &[FieldRef]) -> Result<FieldRef, BindError> {
+        arity(Self::ID, args, 2)?;
+        let empty = |field: &FieldRef| ColumnarValue::Array(new_empty_array(field.data_type()));
+        // The kernel knows what it takes, and decides by types alone.
+        if apply_cmp(options.operator(), &empty(&args[0]), &empty(&args[1])).is_err() {
+            let expected = format!("a pattern for {}", args[0].data_type());
+            return Err(type_error(Self::ID, args, 1, expected));
+        }
+        Ok(boolean_field(Self::ID, any_nullable(args)))
     }
 
-    fn facts(options: &Self::Options, args: &[FieldRef]) -> Facts {
-        let _ = (options, args);
-        Facts::UNKNOWN
+    fn facts(_options: &LikeOptions, _args: &[FieldRef]) -> Facts {
+        Facts { cost: Cost::Expensive, ..Facts::infallible(Nulls::Strict { null_only_from_null: true }) }
     }
 
-    fn evaluate(options: &Self::Options, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        let _ = (options, args, rows);
-        todo!()
+    fn evaluate(options: &LikeOptions, args: &mut dyn Args, _rows: usize) -> Result<ColumnarValue> {
+        apply_cmp(options.operator(), &args.value(0)?, &args.value(1)?)
     }
 
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (options, args, f);
-        todo!()
+    fn fmt(options: &LikeOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let not = if options.negated { "NOT " } else { "" };
+        let like = if options.case_insensitive { "ILIKE" } else { "LIKE" };
+        write!(f, "{} {not}{like} {}", Operand(&args[0]), Operand(&args[1]))
     }
 }

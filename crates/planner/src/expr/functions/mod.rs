@@ -14,6 +14,9 @@
 //! | [`Case`] | see [`Case`] | its shape |
 //! | [`GetItem`] | a struct | the field |
 //! | [`Pack`] | the fields' values | the fields |
+//!
+//! Rows mean what they mean in DataFusion, whose kernels evaluate them, with two deliberate differences:
+//! sets of floats are compared in SQL order ([`InSet`]), and a field of a NULL struct is NULL ([`GetItem`]).
 
 mod boolean;
 mod case;
@@ -24,13 +27,82 @@ mod in_set;
 mod is_null;
 mod like;
 mod pack;
+#[cfg(test)]
+mod tests;
+mod value_set;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
 
 pub use boolean::{And, Not, Or};
 pub use case::{Case, CaseShape};
 pub use cast::{Cast, CastOptions};
 pub use compare::{Compare, CompareOp};
 pub use get_item::GetItem;
-pub use in_set::{InSet, InSetOptions, ValueSet};
+pub use in_set::{InSet, InSetOptions};
 pub use is_null::IsNull;
 pub use like::{Like, LikeOptions};
 pub use pack::Pack;
+pub use value_set::ValueSet;
+
+use super::{BindError, BoundExpression, ExprKind, FnId, ScalarFnVTable};
+
+/// Fails unless there are `expected` arguments.
+fn arity(function: FnId, args: &[FieldRef], expected: usize) -> Result<(), BindError> {
+    if args.len() == expected {
+        return Ok(());
+    }
+    Err(BindError::Arity { function, expected: expected.to_string(), actual: args.len() })
+}
+
+/// Fails unless an argument is a boolean.
+fn boolean_argument(function: FnId, args: &[FieldRef], argument: usize) -> Result<(), BindError> {
+    match args[argument].data_type() {
+        DataType::Boolean => Ok(()),
+        _ => Err(type_error(function, args, argument, "Boolean")),
+    }
+}
+
+/// An argument has a type the function doesn't take.
+fn type_error(function: FnId, args: &[FieldRef], argument: usize, expected: impl Into<String>) -> BindError {
+    BindError::Type {
+        function,
+        argument,
+        expected: expected.into(),
+        actual: args[argument].data_type().clone(),
+    }
+}
+
+/// The field of a boolean result.
+fn boolean_field(function: FnId, nullable: bool) -> FieldRef {
+    Arc::new(Field::new(function.as_str(), DataType::Boolean, nullable))
+}
+
+/// Whether any of the arguments may be NULL.
+fn any_nullable(args: &[FieldRef]) -> bool {
+    args.iter().any(|a| a.is_nullable())
+}
+
+/// The type of the values: of a dictionary, that of its entries.
+fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// An operand, in parentheses where its text would otherwise run into an operator's.
+struct Operand<'a>(&'a BoundExpression);
+
+impl fmt::Display for Operand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loose = [Compare::ID, Not::ID, IsNull::ID, InSet::ID, Like::ID];
+        if matches!(self.0.kind(), ExprKind::Call(function) if loose.contains(&function.id())) {
+            write!(f, "({})", self.0)
+        } else {
+            write!(f, "{}", self.0)
+        }
+    }
+}

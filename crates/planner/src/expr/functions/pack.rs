@@ -3,39 +3,66 @@
 //! A struct of its arguments, never NULL itself.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::expr::{Args, BindError, Facts, FnId, ScalarFnVTable};
-use arrow::datatypes::FieldRef;
-use arrow::datatypes::Fields;
+use arrow::array::{ArrayRef, StructArray};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
+
+use super::{arity, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
 
 /// A struct of its arguments, never NULL itself.
 #[derive(Debug)]
 pub struct Pack;
+
+impl Pack {
+    /// The struct with these fields.
+    ///
+    /// # Errors
+    /// When the values don't fit the fields.
+    pub fn of(fields: Fields, values: Vec<BoundExpression>) -> Result<BoundExpression, BindError> {
+        BoundExpression::call::<Self>(fields, values)
+    }
+}
 
 impl ScalarFnVTable for Pack {
     type Options = Fields;
 
     const ID: FnId = FnId::new("trommel.pack");
 
-    fn return_field(options: &Self::Options, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        let _ = (options, args);
-        todo!()
+    fn return_field(fields: &Fields, args: &[FieldRef]) -> Result<FieldRef, BindError> {
+        arity(Self::ID, args, fields.len())?;
+        for (argument, (field, arg)) in fields.iter().zip(args).enumerate() {
+            if field.data_type() != arg.data_type() {
+                return Err(type_error(Self::ID, args, argument, field.data_type().to_string()));
+            }
+            if arg.is_nullable() && !field.is_nullable() {
+                let expected = format!("a value for the non-nullable field {}", field.name());
+                return Err(type_error(Self::ID, args, argument, expected));
+            }
+        }
+        Ok(Arc::new(Field::new(Self::ID.as_str(), DataType::Struct(fields.clone()), false)))
     }
 
-    fn facts(options: &Self::Options, args: &[FieldRef]) -> Facts {
-        let _ = (options, args);
-        Facts::UNKNOWN
+    fn facts(_fields: &Fields, _args: &[FieldRef]) -> Facts {
+        Facts::infallible(Nulls::Other)
     }
 
-    fn evaluate(options: &Self::Options, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        let _ = (options, args, rows);
-        todo!()
+    fn evaluate(fields: &Fields, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
+        let columns = (0..args.len())
+            .map(|argument| args.value(argument)?.into_array_of_size(rows))
+            .collect::<Result<Vec<ArrayRef>>>()?;
+        let packed = StructArray::try_new_with_length(fields.clone(), columns, None, rows)?;
+        Ok(ColumnarValue::Array(Arc::new(packed)))
     }
 
-    fn fmt(options: &Self::Options, args: &[&dyn fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (options, args, f);
-        todo!()
+    fn fmt(fields: &Fields, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (i, (field, arg)) in fields.iter().zip(args).enumerate() {
+            write!(f, "{}{}: {arg}", if i == 0 { "" } else { ", " }, field.name())?;
+        }
+        f.write_str("}")
     }
 }

@@ -1,0 +1,213 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Compiling a bound expression into the tree that is judged.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::DataType;
+use datafusion_common::ScalarValue;
+
+use super::case::Case;
+use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix, swapped};
+use super::mapping::{Mapping, boolean, truth_of};
+use super::node::Node;
+use super::operand::{Operand, plain};
+use crate::expr::functions::{
+    And, Case as CaseFn, CaseShape, Compare, CompareOp, InSet, IsNull, Like, Not, Or,
+};
+use crate::expr::{BoundExpression, ExprKind};
+use crate::floats::is_float;
+
+/// How deep a predicate is looked into; AND and OR of any length count once.
+const MAX_DEPTH: usize = 256;
+
+/// Compiles a boolean expression over the struct of a table's columns: the tree, and its operands.
+pub(super) fn compile(predicate: &BoundExpression) -> (Node, Vec<Operand>) {
+    let mut compiler = Compiler::default();
+    let node = compiler.node(predicate, 0);
+    (node, compiler.operands)
+}
+
+#[derive(Default)]
+struct Compiler {
+    operands: Vec<Operand>,
+    numbers: HashMap<Operand, usize>,
+}
+
+impl Compiler {
+    fn node(&mut self, expr: &BoundExpression, depth: usize) -> Node {
+        self.judgeable(expr, depth).unwrap_or(Node::ANY)
+    }
+
+    fn nodes(&mut self, exprs: &[BoundExpression], depth: usize) -> Vec<Node> {
+        exprs.iter().map(|expr| self.node(expr, depth + 1)).collect()
+    }
+
+    /// The node of an expression; `None` when it can't be judged.
+    fn judgeable(&mut self, expr: &BoundExpression, depth: usize) -> Option<Node> {
+        if depth > MAX_DEPTH || !is_boolean(expr) {
+            return None;
+        }
+        match expr.kind() {
+            ExprKind::Literal(value) => return boolean(value).ok().map(|b| Node::Constant(truth_of(b))),
+            ExprKind::Param(slot, _) => return Some(Node::Param(*slot)),
+            ExprKind::Call(_) => {}
+            _ => return None,
+        }
+        let args = expr.children();
+        if expr.as_opt::<And>().is_some() {
+            Some(Node::and(self.nodes(args, depth)))
+        } else if expr.as_opt::<Or>().is_some() {
+            Some(Node::or(self.nodes(args, depth)))
+        } else if expr.as_opt::<Not>().is_some() {
+            Some(self.node(args.first()?, depth + 1).map(Mapping::Not))
+        } else if let Some(negated) = expr.as_opt::<IsNull>() {
+            self.is_null(args.first()?, *negated, depth)
+        } else if let Some(op) = expr.as_opt::<Compare>() {
+            let [left, right] = args else { return None };
+            self.compare(*op, left, right, depth)
+        } else if let Some(options) = expr.as_opt::<InSet>() {
+            self.leaf(args.first()?, Leaf::InSet(Membership::new(options)))
+        } else if let Some(options) = expr.as_opt::<Like>() {
+            let [value, pattern] = args else { return None };
+            let like = self.like(value, pattern.as_literal()?, options.case_insensitive)?;
+            Some(if options.negated { like.map(Mapping::Not) } else { like })
+        } else if let Some(shape) = expr.as_opt::<CaseFn>() {
+            self.case(*shape, args, depth)
+        } else {
+            // A boolean column: TRUE where it equals TRUE, and so on.
+            self.compare_value(CompareOp::Eq, expr, &ScalarValue::Boolean(Some(true)))
+        }
+    }
+
+    fn is_null(&mut self, of: &BoundExpression, negated: bool, depth: usize) -> Option<Node> {
+        if let Some(leaf) = self.leaf(of, Leaf::IsNull(NullTest { negated })) {
+            return Some(leaf);
+        }
+        Some(self.node(of, depth + 1).map(Mapping::IsNull { negated }))
+    }
+
+    fn compare(
+        &mut self,
+        op: CompareOp,
+        left: &BoundExpression,
+        right: &BoundExpression,
+        depth: usize,
+    ) -> Option<Node> {
+        match (left.kind(), right.kind()) {
+            (_, ExprKind::Literal(value)) => {
+                self.compare_value(op, left, value).or_else(|| self.map_value(op, left, value, depth))
+            }
+            (_, ExprKind::Param(slot, _)) => {
+                let leaf = Leaf::Compare(Comparison::with_param(op, *slot));
+                self.leaf(left, leaf).or_else(|| {
+                    is_boolean(left).then(|| self.node(left, depth + 1).map(Mapping::CompareParam(op, *slot)))
+                })
+            }
+            (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(swapped(op), right, left, depth),
+            _ => None,
+        }
+    }
+
+    /// A comparison of an operand with a value.
+    fn compare_value(
+        &mut self,
+        op: CompareOp,
+        operand: &BoundExpression,
+        value: &ScalarValue,
+    ) -> Option<Node> {
+        let comparison = Comparison::with_value(op, value).ok()?;
+        self.leaf(operand, Leaf::Compare(comparison))
+    }
+
+    /// A comparison of anything else with a value.
+    fn map_value(
+        &mut self,
+        op: CompareOp,
+        expr: &BoundExpression,
+        value: &ScalarValue,
+        depth: usize,
+    ) -> Option<Node> {
+        // Whatever is compared with NULL, what comes out depends on no more than whether it is NULL.
+        let mapping = Mapping::compare(op, value)?;
+        Some(self.node(expr, depth + 1).map(mapping))
+    }
+
+    fn like(&mut self, operand: &BoundExpression, pattern: &ScalarValue, ignore_case: bool) -> Option<Node> {
+        let Some(pattern) = pattern.try_as_str()? else { return Some(Node::Constant(super::Truth::NULL)) };
+        if ignore_case {
+            return None;
+        }
+        let data_type = Operand::of(operand)?.data_type().clone();
+        let mut compare = |op, text: String| self.compare_value(op, operand, &string(&data_type, text)?);
+        let (text, more) = match Pattern::parse(pattern) {
+            Pattern::Exactly(text) => return compare(CompareOp::Eq, text),
+            Pattern::StartsWith(text) => (text, None),
+            Pattern::Begins(text) => (text, Some(Node::ANY)),
+        };
+        let next = next_prefix(&text);
+        let from = compare(CompareOp::GtEq, text)?;
+        let to = next.map(|next| compare(CompareOp::Lt, next)).unwrap_or(None);
+        Some(Node::and([Some(from), to, more].into_iter().flatten().collect()))
+    }
+
+    fn case(&mut self, shape: CaseShape, args: &[BoundExpression], depth: usize) -> Option<Node> {
+        let (operand, args) = match (shape.operand, args) {
+            (true, [operand, args @ ..]) => (Some(operand), args),
+            (_, args) => (None, args),
+        };
+        let (arms, otherwise) = args.split_at_checked(shape.arms * 2)?;
+        let arms: Vec<_> = arms
+            .chunks_exact(2)
+            .map(|arm| {
+                let when = match operand {
+                    Some(operand) => self.case_matches(operand, &arm[0], depth),
+                    None => self.node(&arm[0], depth + 1),
+                };
+                (when, self.node(&arm[1], depth + 1))
+            })
+            .collect();
+        let otherwise =
+            otherwise.first().map_or(Node::Constant(super::Truth::NULL), |e| self.node(e, depth + 1));
+        let all_any = |mut thens: std::slice::Iter<'_, (Node, Node)>| {
+            thens.all(|(_, then)| matches!(then, Node::Constant(super::Truth::ANY)))
+        };
+        if matches!(otherwise, Node::Constant(super::Truth::ANY)) && all_any(arms.iter()) {
+            return None;
+        }
+        Some(Node::Case(Box::new(Case { arms, otherwise })))
+    }
+
+    /// Whether a CASE's operand matches a WHEN: equality, but of floats by another order.
+    fn case_matches(&mut self, operand: &BoundExpression, when: &BoundExpression, depth: usize) -> Node {
+        if is_float(plain(operand.field().data_type())) {
+            return Node::ANY;
+        }
+        self.compare(CompareOp::Eq, operand, when, depth).unwrap_or(Node::ANY)
+    }
+
+    /// A test of an operand; `None` when the expression isn't one.
+    fn leaf(&mut self, operand: &BoundExpression, leaf: Leaf) -> Option<Node> {
+        let operand = Operand::of(operand)?;
+        let next = self.operands.len();
+        let number = *self.numbers.entry(operand).or_insert_with_key(|operand| {
+            self.operands.push(operand.clone());
+            next
+        });
+        Some(Node::Leaf(number, leaf))
+    }
+}
+
+fn is_boolean(expr: &BoundExpression) -> bool {
+    matches!(expr.field().data_type(), DataType::Boolean | DataType::Null)
+}
+
+/// A string of a string type.
+fn string(data_type: &DataType, text: String) -> Option<ScalarValue> {
+    match data_type {
+        DataType::Utf8 => Some(ScalarValue::Utf8(Some(text))),
+        DataType::LargeUtf8 => Some(ScalarValue::LargeUtf8(Some(text))),
+        DataType::Utf8View => Some(ScalarValue::Utf8View(Some(text))),
+        _ => None,
+    }
+}

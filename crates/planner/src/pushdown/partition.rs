@@ -1,0 +1,171 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Phase 2: cutting an expression into one group for each child of a plan, and a combination.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef, Fields};
+
+use super::annotate::{Annotation, annotate};
+use super::lower::Lowering;
+use super::traverse::replace;
+use super::{ChildSet, Kernels};
+use crate::expr::functions::{GetItem, Pack};
+use crate::expr::{BindError, BoundExpression};
+use crate::plan::{PlanError, PlanRef};
+
+/// An expression over a plan, taken apart.
+#[derive(Debug)]
+pub(super) struct Partition {
+    /// What is read, in the order of the fields that `combination`'s root has.
+    pub groups: Vec<Group>,
+    /// The fields of `combination`'s root.
+    pub fields: Fields,
+    /// The expression over the groups' results.
+    pub combination: BoundExpression,
+}
+
+/// Parts of an expression that are evaluated together.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Where they are evaluated.
+    pub scope: Scope,
+    /// The parts as they were in the plan's scope.
+    pub cuts: Vec<BoundExpression>,
+    /// The parts in their own scope, as one expression: a struct of them when there are several.
+    pub lowered: BoundExpression,
+}
+
+/// Where a group is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Scope {
+    /// Over a child of the plan.
+    Child(usize),
+    /// Over the plan itself: for roots that couldn't be lowered.
+    Plan,
+}
+
+/// The parts found so far, with their lowered forms, in the order in which they were found.
+type Cuts = BTreeMap<Scope, Vec<(BoundExpression, BoundExpression)>>;
+
+impl Partition {
+    /// Takes `expression` over `plan` apart.
+    ///
+    /// # Errors
+    /// When the combination can't be bound, which means that a kernel broke its contract.
+    pub fn new(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Result<Self, PlanError> {
+        let cuts = cut(expression, plan, kernels);
+        let mut groups = Vec::with_capacity(cuts.len());
+        let mut fields = Vec::with_capacity(cuts.len());
+        for (scope, parts) in cuts {
+            let (cuts, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            let (packed, lowered) = pack(&cuts, parts)?;
+            let name = match scope {
+                Scope::Child(child) => format!("@{}", plan.child_name(child)),
+                Scope::Plan => "@$".to_owned(),
+            };
+            fields.push(Arc::new(packed.as_ref().clone().with_name(name)));
+            groups.push(Group { scope, cuts, lowered });
+        }
+        let fields = Fields::from(fields);
+        let combination = combine(expression, &groups, &fields)?;
+        Ok(Self { groups, fields, combination })
+    }
+
+    /// The only group, when the expression is one part of it and nothing else.
+    pub fn as_single(&self) -> Option<&Group> {
+        match self.groups.as_slice() {
+            [group] if group.cuts.len() == 1 && is_reference(&self.combination) => Some(group),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an expression is a field of the root and nothing else.
+fn is_reference(expression: &BoundExpression) -> bool {
+    expression.as_opt::<GetItem>().is_some() && expression.children().iter().all(BoundExpression::is_root)
+}
+
+/// Finds the maximal parts that need one child and can be lowered into it.
+///
+/// A node that isn't such a part is entered; a root that is reached this way is a part of the plan's own
+/// scope.
+fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts {
+    let annotations = annotate(expression, plan, kernels);
+    let mut lowerings = HashMap::new();
+    let mut cuts = Cuts::new();
+    let mut seen = HashSet::new();
+    let mut stack = vec![(expression, false)];
+    while let Some((node, guarded)) = stack.pop() {
+        if !seen.insert((node, guarded)) {
+            continue;
+        }
+        let part = match annotations.get(node).and_then(|a| eligible(a, guarded)) {
+            Some(child) => {
+                let lowering = lowerings.entry(child).or_insert_with(|| Lowering::new(plan, child, kernels));
+                lowering.lower(node).map(|lowered| (Scope::Child(child), lowered))
+            }
+            None => None,
+        };
+        match part {
+            _ if node.is_root() && part.is_none() => add(&mut cuts, Scope::Plan, node, node.clone()),
+            Some((scope, lowered)) => add(&mut cuts, scope, node, lowered),
+            None => {
+                let guards = node.facts().guarded;
+                let children = node.children().iter().enumerate().rev();
+                stack.extend(children.map(|(i, child)| (child, guarded || guards.contains(i))));
+            }
+        }
+    }
+    cuts
+}
+
+/// Adds a part to a scope's, once.
+fn add(cuts: &mut Cuts, scope: Scope, part: &BoundExpression, lowered: BoundExpression) {
+    let parts = cuts.entry(scope).or_default();
+    if !parts.iter().any(|(p, _)| p == part) {
+        parts.push((part.clone(), lowered));
+    }
+}
+
+/// The child into which a node may be pushed.
+fn eligible(annotation: &Annotation, guarded: bool) -> Option<usize> {
+    let hoisting_could_fail = guarded && annotation.can_fail;
+    ChildSet::single(&annotation.children).filter(|_| !annotation.volatile && !hoisting_could_fail)
+}
+
+/// The field and the expression of a group's result: the part itself, or a struct of the parts.
+fn pack(
+    cuts: &[BoundExpression],
+    mut lowered: Vec<BoundExpression>,
+) -> Result<(FieldRef, BoundExpression), BindError> {
+    if let ([cut], 1) = (cuts, lowered.len()) {
+        return Ok((Arc::clone(cut.field()), lowered.remove(0)));
+    }
+    let named = |(i, cut): (usize, &BoundExpression)| cut.field().as_ref().clone().with_name(i.to_string());
+    let fields: Fields = cuts.iter().enumerate().map(named).collect();
+    let packed = BoundExpression::call::<Pack>(fields.clone(), lowered)?;
+    Ok((Arc::new(Field::new("", DataType::Struct(fields), false)), packed))
+}
+
+/// `expression` with every part replaced by a reference to its group's result.
+fn combine(
+    expression: &BoundExpression,
+    groups: &[Group],
+    fields: &Fields,
+) -> Result<BoundExpression, BindError> {
+    let root = BoundExpression::root(Arc::new(Field::new_struct("", fields.clone(), false)));
+    let mut references = HashMap::new();
+    for (i, group) in groups.iter().enumerate() {
+        let result = BoundExpression::call::<GetItem>(i, vec![root.clone()])?;
+        for (part, cut) in group.cuts.iter().enumerate() {
+            let reference = match group.cuts.len() {
+                1 => result.clone(),
+                _ => BoundExpression::call::<GetItem>(part, vec![result.clone()])?,
+            };
+            references.insert(cut, reference);
+        }
+    }
+    replace(expression, |node| references.get(node).cloned())
+}

@@ -1,0 +1,262 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! One execution of a scan: what its partitions share, and claiming morsels.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datafusion::common::{Result, exec_datafusion_err};
+use trommel_planner::index::TableCol;
+use trommel_planner::pruning::{Verdicts, ZoneSource};
+use trommel_planner::rows::{FragmentRows, RowRanges};
+use trommel_scan::fragment::OpenFragment;
+use trommel_scan::lower::ReadPlan;
+
+use super::FilteredReadExec;
+use super::filters::BoundFilters;
+use super::metrics::ScanMetrics;
+use super::priority::{self, Promise};
+use super::queue::Queue;
+use super::units::{PageGrid, Unit, cut};
+use crate::live::LiveFilters;
+use crate::table::ScanFragment;
+
+/// A run of rows to read: the unit of work a partition claims.
+#[derive(Debug)]
+pub struct Morsel {
+    /// The fragment, counted in the snapshot.
+    pub fragment: usize,
+    /// The rows that may matter.
+    pub rows: RowRanges<FragmentRows>,
+    /// Those of them that are known to satisfy the static filters.
+    pub proven: RowRanges<FragmentRows>,
+    /// The generation of the live filters that let them pass.
+    generation: u64,
+}
+
+/// What claiming a unit gave.
+#[derive(Debug)]
+pub enum Claim {
+    /// Rows to read.
+    Morsel(Morsel),
+    /// Nothing: no row of the unit can matter. There may be more units.
+    Skipped,
+    /// There is no unit left.
+    Done,
+}
+
+/// What the partitions of one execution share.
+#[derive(Debug)]
+pub struct Execution {
+    scan: FilteredReadExec,
+    /// The columns put out, as table columns.
+    projection: Vec<TableCol>,
+    filters: Result<BoundFilters>,
+    live: LiveFilters,
+    grids: Vec<PageGrid>,
+    fragments: Vec<FragmentState>,
+    queue: Queue<Unit>,
+    limit: Limit,
+}
+
+/// What is worked out once per fragment, when its first unit is claimed.
+#[derive(Debug, Default)]
+struct FragmentState {
+    verdicts: OnceLock<Verdicts>,
+    plan: OnceLock<Result<ReadPlan>>,
+}
+
+impl Execution {
+    /// Starts an execution of `scan`. Does no I/O; the first poll calls it, not `execute`.
+    pub fn new(scan: &FilteredReadExec) -> Self {
+        let snapshot = &scan.snapshot;
+        let projection = scan.projection.targets().to_vec();
+        let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
+        let live = LiveFilters::new(&scan.live, snapshot.table.clone(), scan.linked, scan.asked.clone());
+        let mut columns = projection.clone();
+        columns.extend(scan.filters.columns());
+        let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
+        let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
+        if scan.sequence.promised.is_none()
+            && let Some(promise) = Promise::of(&scan.live, scan.asked.as_ref())
+        {
+            units = priority::sort(units, snapshot, promise);
+        }
+        Self {
+            projection,
+            filters,
+            live,
+            grids,
+            fragments: snapshot.fragments.iter().map(|_| FragmentState::default()).collect(),
+            queue: Queue::new(units, scan.sharing, scan.partitions),
+            limit: Limit::new(scan.fetch, scan.sequence.promised.is_some()),
+            scan: scan.variant(),
+        }
+    }
+
+    /// The fragment of a morsel, and its store.
+    pub fn fragment(&self, morsel: &Morsel) -> &ScanFragment {
+        &self.scan.snapshot.fragments[morsel.fragment]
+    }
+
+    /// The rows that partitions may still put out.
+    pub fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    /// How the morsel's fragment is read; made once per fragment.
+    ///
+    /// # Errors
+    /// When the fragment can't be read as the table, or a filter can't be evaluated at all.
+    pub fn read_plan(&self, morsel: &Morsel) -> Result<&ReadPlan> {
+        let plan = self.fragments[morsel.fragment].plan.get_or_init(|| {
+            let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
+            Ok(ReadPlan::new(&self.fragment(morsel).open, &self.projection, &filters.conjuncts)?)
+        });
+        plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))
+    }
+
+    /// Claims the next unit for a partition and judges it.
+    pub fn claim(&self, partition: usize, metrics: &ScanMetrics) -> Claim {
+        let Some(unit) = self.queue.claim(partition) else { return Claim::Done };
+        let _judging = metrics.judging.timer();
+        let open = &self.scan.snapshot.fragments[unit.fragment].open;
+        let grid = &self.grids[unit.fragment];
+        let all = RowRanges::single(unit.rows.clone());
+        let pages = grid.cells(&all);
+
+        let (rows, proven) = match self.static_verdicts(unit, open, metrics) {
+            Some(verdicts) => (verdicts.may.clip(&unit.rows), verdicts.all.clip(&unit.rows)),
+            None if self.scan.filters.is_empty() => (all.clone(), all),
+            None => (all, RowRanges::empty()),
+        };
+        let left = grid.cells(&rows);
+        metrics.pages_static.add_pruned(pages - left);
+        metrics.pages_static.add_matched(left);
+        // A row group that is cut into several units counts for each of them.
+        if rows.is_empty() {
+            metrics.row_groups_static.add_pruned(1);
+            return Claim::Skipped;
+        }
+        metrics.row_groups_static.add_matched(1);
+
+        match self.judge_live(unit.fragment, rows, proven, metrics) {
+            Some(morsel) => {
+                metrics.pages_proven.add(grid.cells(&morsel.proven).min(grid.cells(&morsel.rows)));
+                Claim::Morsel(morsel)
+            }
+            None => {
+                metrics.row_groups_live.add(1);
+                Claim::Skipped
+            }
+        }
+    }
+
+    /// The morsel as it is to be read now: `None` if the live filters moved and no row of it matters any
+    /// more. The last look before its requests go out.
+    pub fn last_look(&self, morsel: Morsel, metrics: &ScanMetrics) -> Option<Morsel> {
+        if morsel.generation == self.live.generation() {
+            return Some(morsel);
+        }
+        let _judging = metrics.judging.timer();
+        self.judge_live(morsel.fragment, morsel.rows, morsel.proven, metrics)
+    }
+
+    fn judge_live(
+        &self,
+        fragment: usize,
+        rows: RowRanges<FragmentRows>,
+        proven: RowRanges<FragmentRows>,
+        metrics: &ScanMetrics,
+    ) -> Option<Morsel> {
+        if self.live.is_empty() {
+            return Some(Morsel { fragment, rows, proven, generation: 0 });
+        }
+        let grid = &self.grids[fragment];
+        let before = grid.cells(&rows);
+        let generation = self.live.generation();
+        let judgement = self.live.judge(self.zones(fragment), rows);
+        metrics.errors.add(judgement.errors);
+        metrics.pages_live.add(before - grid.cells(&judgement.may));
+        let proven = proven.intersect(&judgement.may);
+        (!judgement.may.is_empty()).then_some(Morsel { fragment, rows: judgement.may, proven, generation })
+    }
+
+    /// What the static filters say of the unit's fragment; `None` when zones say nothing of them.
+    fn static_verdicts(&self, unit: &Unit, open: &OpenFragment, metrics: &ScanMetrics) -> Option<&Verdicts> {
+        let prune = self.filters.as_ref().ok()?.prune.as_ref()?;
+        Some(self.fragments[unit.fragment].verdicts.get_or_init(|| {
+            let verdicts = prune.judge(self.zones(unit.fragment), &RowRanges::all(open.metadata.rows()), &[]);
+            metrics.errors.add(verdicts.errors);
+            verdicts
+        }))
+    }
+
+    fn zones(&self, fragment: usize) -> &dyn ZoneSource {
+        self.scan.snapshot.zones(fragment)
+    }
+}
+
+/// How many rows a scan may still put out. A row is charged when it has passed every filter.
+#[derive(Debug)]
+pub enum Limit {
+    /// Any number.
+    None,
+    /// So many in all partitions together; which ones doesn't matter.
+    Shared(AtomicU64),
+    /// So many in each partition: with an order promised, one partition's later rows must not take the
+    /// place of another's earlier ones.
+    PerPartition(u64),
+}
+
+impl Limit {
+    fn new(fetch: Option<usize>, ordered: bool) -> Self {
+        match fetch {
+            None => Self::None,
+            Some(rows) if ordered => Self::PerPartition(rows as u64),
+            Some(rows) => Self::Shared(AtomicU64::new(rows as u64)),
+        }
+    }
+
+    /// Charges up to `rows` rows and says how many were granted; `spent` is what this partition was
+    /// granted before.
+    pub fn charge(&self, rows: u64, spent: u64) -> u64 {
+        match self {
+            Self::None => rows,
+            Self::PerPartition(limit) => rows.min(limit - spent.min(*limit)),
+            Self::Shared(left) => {
+                let granted = |left: u64| Some(left - rows.min(left));
+                let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, granted);
+                rows.min(before.unwrap_or(0))
+            }
+        }
+    }
+
+    /// Whether a partition that was granted `spent` rows can be granted no more.
+    pub fn exhausted(&self, spent: u64) -> bool {
+        match self {
+            Self::None => false,
+            Self::PerPartition(limit) => spent >= *limit,
+            Self::Shared(left) => left.load(Ordering::Relaxed) == 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_limit_is_granted_once() {
+        let limit = Limit::new(Some(10), false);
+        assert_eq!([limit.charge(7, 0), limit.charge(7, 0), limit.charge(7, 3)], [7, 3, 0]);
+        assert!(limit.exhausted(0));
+    }
+
+    #[test]
+    fn an_ordered_limit_is_granted_to_each_partition() {
+        let limit = Limit::new(Some(10), true);
+        assert_eq!([limit.charge(7, 0), limit.charge(7, 7), limit.charge(7, 0)], [7, 3, 7]);
+        assert!(limit.exhausted(10) && !limit.exhausted(7));
+    }
+}

@@ -1,0 +1,129 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! The static predicates of a scan: what the query says of the rows, fixed at planning.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_plan::ColumnarValue;
+use trommel_planner::expr::BoundExpression;
+use trommel_planner::expr::functions::And;
+use trommel_planner::index::TableCol;
+use trommel_planner::pruning::PrunePredicate;
+
+use crate::translate::translate;
+
+/// The conjuncts that every row must satisfy, over the table's schema, in the query's order.
+#[derive(Debug, Clone, Default)]
+pub struct StaticFilters {
+    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+impl StaticFilters {
+    /// The top-level conjuncts of these predicates.
+    pub fn new(predicates: &[Arc<dyn PhysicalExpr>]) -> Self {
+        Self { conjuncts: predicates.iter().flat_map(split_conjunction).map(Arc::clone).collect() }
+    }
+
+    /// These filters and more, those that are there already left out.
+    #[must_use]
+    pub fn and(&self, predicates: &[Arc<dyn PhysicalExpr>]) -> Self {
+        let mut all = self.clone();
+        for conjunct in Self::new(predicates).conjuncts {
+            if !all.conjuncts.iter().any(|c| c.eq(&conjunct)) {
+                all.conjuncts.push(conjunct);
+            }
+        }
+        all
+    }
+
+    /// Whether every row qualifies.
+    pub fn is_empty(&self) -> bool {
+        self.conjuncts.is_empty()
+    }
+
+    /// The conjuncts.
+    pub fn conjuncts(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.conjuncts
+    }
+
+    /// All conjuncts as one expression.
+    pub fn conjunction(&self) -> Arc<dyn PhysicalExpr> {
+        conjunction(self.conjuncts.iter().cloned())
+    }
+
+    /// The table columns that the conjuncts read.
+    pub fn columns(&self) -> Vec<TableCol> {
+        let all = self.conjuncts.iter().flat_map(collect_columns);
+        let mut columns: Vec<_> = all.map(|c| TableCol(c.index())).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// The conjuncts in the form that is pushed through scan plans and judges zones.
+    pub fn bind(&self, table: &SchemaRef) -> BoundFilters {
+        let conjuncts: Vec<_> = self.conjuncts.iter().map(|c| translate(c, table)).collect();
+        let all = match conjuncts.as_slice() {
+            [] => None,
+            [only] => Some(only.clone()),
+            // Every conjunct is boolean, so this can't fail; if it did, nothing would be pruned.
+            _ => BoundExpression::call::<And>((), conjuncts.clone()).ok(),
+        };
+        let prune = all.map(|all| PrunePredicate::compile(&all)).filter(PrunePredicate::can_prune);
+        BoundFilters { conjuncts, prune }
+    }
+
+    /// The same filters with the values of scalar subqueries put in, which are known once execution starts.
+    ///
+    /// # Errors
+    /// When a subquery has no value yet.
+    pub fn with_subqueries_resolved(&self) -> Result<Self> {
+        let resolve = |conjunct: &Arc<dyn PhysicalExpr>| {
+            Arc::clone(conjunct)
+                .transform_up(|node| match node.downcast_ref::<ScalarSubqueryExpr>() {
+                    None => Ok(Transformed::no(node)),
+                    Some(_) => {
+                        let value = evaluate_constant(&node)?;
+                        Ok(Transformed::yes(Arc::new(Literal::new(value)) as _))
+                    }
+                })
+                .data()
+        };
+        Ok(Self { conjuncts: self.conjuncts.iter().map(resolve).collect::<Result<_>>()? })
+    }
+}
+
+/// The value of an expression that reads no column.
+fn evaluate_constant(expr: &Arc<dyn PhysicalExpr>) -> Result<ScalarValue> {
+    match expr.evaluate(&RecordBatch::new_empty(Arc::new(Schema::empty())))? {
+        ColumnarValue::Scalar(value) => Ok(value),
+        ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
+    }
+}
+
+impl fmt::Display for StaticFilters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, conjunct) in self.conjuncts.iter().enumerate() {
+            write!(f, "{}{conjunct}", if i == 0 { "" } else { " AND " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Static filters as bound expressions over the table.
+#[derive(Debug)]
+pub struct BoundFilters {
+    /// One expression per conjunct, in order.
+    pub conjuncts: Vec<BoundExpression>,
+    /// All of them together, if they can exclude a zone.
+    pub prune: Option<PrunePredicate>,
+}

@@ -1,0 +1,79 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! What a scan counts, under the names that tools for DataFusion's Parquet scan already read.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, PruningMetrics, Time,
+};
+use trommel_scan::io::IoCounters;
+
+/// The metrics of one partition of a scan.
+///
+/// A *page* here is a cell of the finest page grid among the columns that the scan reads: the smallest
+/// piece it can leave out.
+#[derive(Debug)]
+pub struct ScanMetrics {
+    /// Rows and batches put out, and time.
+    pub baseline: BaselineMetrics,
+    /// Row groups left out by static filters, or not.
+    pub row_groups_static: PruningMetrics,
+    /// Row groups that passed the static filters but were left out by live ones.
+    pub row_groups_live: Count,
+    /// Pages left out by static filters, or not.
+    pub pages_static: PruningMetrics,
+    /// Pages that passed the static filters but were left out by live ones.
+    pub pages_live: Count,
+    /// Pages in which every row satisfies the static filters, so that none was evaluated.
+    pub pages_proven: Count,
+    /// Morsels read.
+    pub morsels: Count,
+    /// Rows decoded, in the column of which most were.
+    pub rows_decoded: Count,
+    /// Rows that evaluating static filters dropped.
+    pub rows_dropped: Count,
+    /// Rows that passed the static filters.
+    pub rows_matched: Count,
+    /// Bytes read, footers aside.
+    pub bytes_scanned: Count,
+    /// Requests made to the store, footers aside.
+    pub requests: Count,
+    /// Times a filter couldn't be evaluated over zones.
+    pub errors: Count,
+    /// Time spent judging zones.
+    pub judging: Time,
+    /// Time from claiming a morsel to having its rows.
+    pub reading: Time,
+}
+
+impl ScanMetrics {
+    /// Registers the metrics of a partition.
+    pub fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let counter = |name: &'static str| MetricBuilder::new(set).counter(name, partition);
+        let pruning = |name: &'static str| MetricBuilder::new(set).pruning_metrics(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(set, partition),
+            row_groups_static: pruning("row_groups_pruned_statistics"),
+            row_groups_live: counter("row_groups_pruned_dynamic_filter"),
+            pages_static: pruning("page_index_pages_pruned"),
+            pages_live: counter("page_index_pages_pruned_dynamic_filter"),
+            pages_proven: counter("page_index_pages_fully_matched"),
+            morsels: counter("morsels"),
+            rows_decoded: counter("rows_decoded"),
+            rows_dropped: counter("pushdown_rows_pruned"),
+            rows_matched: counter("pushdown_rows_matched"),
+            bytes_scanned: counter("bytes_scanned"),
+            requests: counter("requests"),
+            errors: counter("predicate_evaluation_errors"),
+            judging: MetricBuilder::new(set).subset_time("statistics_eval_time", partition),
+            reading: MetricBuilder::new(set).subset_time("time_elapsed_scanning_total", partition),
+        }
+    }
+
+    /// Adds what was read through `io` since `before`, its bytes and requests at that time.
+    pub fn add_io(&self, io: &Arc<IoCounters>, before: (u64, u64)) {
+        self.bytes_scanned.add((io.bytes() - before.0) as usize);
+        self.requests.add((io.requests() - before.1) as usize);
+    }
+}

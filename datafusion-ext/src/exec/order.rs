@@ -1,0 +1,78 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Whether a scan can promise an order, and the fragment sequence in which it holds.
+//!
+//! `WITH ORDER` declares that each file is sorted. Partitions share one queue and claim it in order, so
+//! every partition's stream is sorted if the *sequence* of fragments is; that is proven from the bounds of
+//! the leading key, or nothing is promised.
+
+use std::cmp::Ordering;
+
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use trommel_planner::floats::is_float;
+use trommel_planner::index::TableCol;
+use trommel_planner::pruning::{ColumnPath, Level, ZoneSource};
+
+use crate::table::{ScanFragment, Snapshot};
+
+/// The order in which fragments are read, and the row order that follows from it.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    /// The fragments, as numbers in the snapshot.
+    pub fragments: Vec<usize>,
+    /// The order of rows over the table's schema, if there is one to promise.
+    pub promised: Option<LexOrdering>,
+}
+
+impl Sequence {
+    /// The sequence for the first declared order that can be promised; listing order if there is none.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let listed: Vec<_> = (0..snapshot.fragments.len()).collect();
+        let proven = snapshot.order.iter().find_map(|order| {
+            let fragments = prove(&snapshot.fragments, order.first()?)?;
+            Some(Self { fragments, promised: LexOrdering::new(order.iter().cloned()) })
+        });
+        proven.unwrap_or(Self { fragments: listed, promised: None })
+    }
+}
+
+/// The sequence in which all rows of each fragment come before all rows of the next by `key`.
+fn prove(fragments: &[ScanFragment], key: &PhysicalSortExpr) -> Option<Vec<usize>> {
+    if fragments.len() <= 1 {
+        return Some((0..fragments.len()).collect());
+    }
+    let column = TableCol(key.expr.downcast_ref::<Column>()?.index());
+    let mut hulls: Vec<_> = (0..fragments.len())
+        .filter(|f| fragments[*f].open.metadata.rows() > 0)
+        .map(|f| Some((f, hull(&fragments[f], column)?)))
+        .collect::<Option<_>>()?;
+    let ascending = |a: &ScalarValue, b: &ScalarValue| a.partial_cmp(b).unwrap_or(Ordering::Equal);
+    hulls.sort_by(|(_, a), (_, b)| ascending(&a.0, &b.0));
+    let apart = hulls.windows(2).all(|w| w[0].1.1.partial_cmp(&w[1].1.0) == Some(Ordering::Less));
+    let mut sequence: Vec<_> = hulls.into_iter().map(|(f, _)| f).collect();
+    if key.options.descending {
+        sequence.reverse();
+    }
+    apart.then_some(sequence)
+}
+
+/// Bounds of all of a fragment's values of a column. `None` when they are unknown, when there may be
+/// NULLs (which sort outside any bound), and for floats (NaNs do too, and ±0 are told apart by sorting).
+fn hull(fragment: &ScanFragment, column: TableCol) -> Option<(ScalarValue, ScalarValue)> {
+    let zones = fragment.open.zones.zones(&ColumnPath::from(column), Level::RowGroup)?;
+    if is_float(zones.data_type()) || (0..zones.len()).any(|zone| zones.null_count(zone) != Some(0)) {
+        return None;
+    }
+    let known = |bound: &trommel_planner::pruning::Bound| {
+        let each = (0..zones.len()).map(|zone| ScalarValue::try_from_array(&bound.values, zone).ok());
+        each.map(|v| v.filter(|v| !v.is_null())).collect::<Option<Vec<_>>>()
+    };
+    let extreme = |values: Vec<ScalarValue>, keep: Ordering| {
+        values.into_iter().reduce(|a, b| if b.partial_cmp(&a) == Some(keep) { b } else { a })
+    };
+    let lower = extreme(known(zones.lower()?)?, Ordering::Less)?;
+    let upper = extreme(known(zones.upper()?)?, Ordering::Greater)?;
+    Some((lower, upper))
+}

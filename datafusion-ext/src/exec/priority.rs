@@ -1,0 +1,164 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Which unit first: the one that will tighten a live filter most.
+//!
+//! A TopK, a minimum or a maximum settles after reading the zones with the best bounds; every zone that
+//! can't beat them is then skipped. So units are claimed in the order of their best possible key. The
+//! order is a matter of speed alone: the filter, not the order, decides what is left out.
+
+use std::cmp::Ordering;
+
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use trommel_planner::index::TableCol;
+use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
+
+use super::units::Unit;
+use crate::live::{LiveFilter, Origin, SortKey};
+use crate::table::Snapshot;
+
+/// What makes a unit promising: a small or a large value of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promise {
+    /// The column.
+    pub column: TableCol,
+    /// Whether large values come first.
+    pub descending: bool,
+    /// Whether NULLs come before all values.
+    pub nulls_first: bool,
+}
+
+impl Promise {
+    /// What the producers of these filters look for; `asked` is what a sort asked for, where no origin
+    /// tells.
+    pub fn of(filters: &[LiveFilter], asked: Option<&SortKey>) -> Option<Self> {
+        let told = filters.iter().find_map(|filter| match filter.origin() {
+            Origin::TopK { order, .. } => order.first().and_then(Self::of_key),
+            Origin::MinMax { extremes, .. } => {
+                let extreme = extremes.first()?;
+                let column = column(extreme.expr.as_ref())?;
+                Some(Self { column, descending: extreme.max, nulls_first: false })
+            }
+            _ => None,
+        });
+        let by_asking = || filters.first().and(asked).and_then(Self::of_key);
+        told.or_else(by_asking)
+    }
+
+    fn of_key(key: &SortKey) -> Option<Self> {
+        let column = column(key.expr.as_ref())?;
+        Some(Self { column, descending: key.options.descending, nulls_first: key.options.nulls_first })
+    }
+}
+
+fn column(expr: &dyn PhysicalExpr) -> Option<TableCol> {
+    expr.downcast_ref::<Column>().map(|c| TableCol(c.index()))
+}
+
+/// The best key a unit may hold; greater is better.
+#[derive(Debug, PartialEq)]
+enum Best {
+    /// Nothing is known of it; it will be read in any case, so the others go first.
+    Unknown,
+    /// No value beats this one.
+    Value(ScalarValue),
+    /// It may hold a NULL, and NULLs come first.
+    Null,
+}
+
+/// Puts the most promising units first; units of equal promise keep their order.
+pub fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: Promise) -> Vec<Unit> {
+    let mut keyed: Vec<_> = units.into_iter().map(|unit| (best(&unit, snapshot, promise), unit)).collect();
+    keyed.sort_by(|(a, _), (b, _)| compare(b, a, promise.descending));
+    keyed.into_iter().map(|(_, unit)| unit).collect()
+}
+
+fn compare(a: &Best, b: &Best, descending: bool) -> Ordering {
+    let rank = |best: &Best| match best {
+        Best::Unknown => 0,
+        Best::Value(_) => 1,
+        Best::Null => 2,
+    };
+    match (a, b) {
+        (Best::Value(a), Best::Value(b)) => {
+            let order = a.partial_cmp(b).unwrap_or(Ordering::Equal);
+            if descending { order } else { order.reverse() }
+        }
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+fn best(unit: &Unit, snapshot: &Snapshot, promise: Promise) -> Best {
+    let zones = &snapshot.fragments[unit.fragment].open.zones;
+    zones
+        .zones(&ColumnPath::from(promise.column), Level::Page)
+        .map_or(Best::Unknown, |z| of_zones(&z, unit, promise))
+}
+
+fn of_zones(zones: &ZoneColumn, unit: &Unit, promise: Promise) -> Best {
+    let mut best = Best::Unknown;
+    for zone in zones.overlapping(&unit.rows) {
+        let only_nulls =
+            zones.null_count(zone).is_some_and(|n| n == zones.rows(zone).end - zones.rows(zone).start);
+        let candidate = if promise.nulls_first && zones.null_count(zone) != Some(0) {
+            Best::Null
+        } else if only_nulls {
+            continue;
+        } else {
+            let bound = if promise.descending { zones.upper() } else { zones.lower() };
+            let value = bound.and_then(|b| ScalarValue::try_from_array(&b.values, zone).ok());
+            match value.filter(|v| !v.is_null()) {
+                Some(value) => Best::Value(value),
+                None => return Best::Unknown,
+            }
+        };
+        if compare(&candidate, &best, promise.descending) == Ordering::Greater {
+            best = candidate;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array, UInt64Array};
+    use arrow::buffer::BooleanBuffer;
+    use arrow::datatypes::DataType;
+    use rstest::rstest;
+    use trommel_planner::pruning::Bound;
+
+    use super::*;
+
+    fn bound(values: &[Option<i64>]) -> Bound {
+        let values: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+        Bound { exact: BooleanBuffer::new_unset(values.len()), values }
+    }
+
+    /// Three zones of ten rows: 1..=5, 7..=9 with NULLs perhaps, and NULLs only.
+    fn zones() -> ZoneColumn {
+        ZoneColumn::unknown(DataType::Int64, Arc::from([0, 10, 20, 30]))
+            .with_lower(bound(&[Some(1), Some(7), None]))
+            .with_upper(bound(&[Some(5), Some(9), None]))
+            .with_nulls(UInt64Array::from(vec![Some(0), None, Some(10)]))
+    }
+
+    #[rstest]
+    #[case::smallest(0..20, false, false, Best::Value(ScalarValue::Int64(Some(1))))]
+    #[case::largest(0..20, true, false, Best::Value(ScalarValue::Int64(Some(9))))]
+    #[case::nulls_win(0..20, false, true, Best::Null)]
+    #[case::no_nulls_there(0..10, false, true, Best::Value(ScalarValue::Int64(Some(1))))]
+    #[case::zones_of_nulls_hold_no_value(0..30, true, false, Best::Value(ScalarValue::Int64(Some(9))))]
+    fn best_of_a_unit(
+        #[case] rows: std::ops::Range<u64>,
+        #[case] descending: bool,
+        #[case] nulls_first: bool,
+        #[case] expect: Best,
+    ) {
+        let unit = Unit { fragment: 0, rows };
+        let promise = Promise { column: TableCol(0), descending, nulls_first };
+        assert_eq!(of_zones(&zones(), &unit, promise), expect);
+    }
+}

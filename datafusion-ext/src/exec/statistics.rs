@@ -1,0 +1,170 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! What is known of a scan's output before a row is read.
+//!
+//! Join order and join mode hang on these numbers. A scan that takes over the static filters must
+//! therefore estimate their effect as well as the `FilterExec` it replaces, and can do better: rows of
+//! zones that the filters exclude don't count. Live filters change nothing here: at planning, nothing is
+//! known of them.
+
+use std::sync::{Arc, OnceLock};
+
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::filter::FilterExecBuilder;
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use trommel_planner::floats::is_float;
+use trommel_planner::index::{ColumnIndex, TableCol};
+use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
+use trommel_planner::rows::RowRanges;
+
+use super::FilteredReadExec;
+use super::units::{file_columns, uncompressed_bytes};
+use crate::table::Snapshot;
+
+/// The statistics of a scan's whole output, worked out when first asked for.
+#[derive(Debug, Default)]
+pub struct ScanStatistics {
+    output: OnceLock<Arc<Statistics>>,
+}
+
+impl FilteredReadExec {
+    /// The statistics of the whole output, or of one partition of it. Which rows a partition will read is
+    /// decided while it runs, so unless it is the only one nothing is known of it.
+    pub(super) fn statistics_of(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        if partition.is_some() && self.partitions > 1 {
+            return Ok(Arc::new(Statistics::new_unknown(self.properties.eq_properties.schema())));
+        }
+        if let Some(known) = self.statistics.output.get() {
+            return Ok(Arc::clone(known));
+        }
+        let statistics = Arc::new(self.work_out()?);
+        Ok(Arc::clone(self.statistics.output.get_or_init(|| statistics)))
+    }
+
+    fn work_out(&self) -> Result<Statistics> {
+        let table = self.with_filters(self.of_table())?;
+        let columns = self.projection.targets().iter().map(|c| table.column_statistics[c.index()].clone());
+        let column_statistics: Vec<_> = columns.collect();
+        let sizes = column_statistics.iter().map(|c| c.byte_size);
+        let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
+        let output =
+            Statistics { num_rows: table.num_rows, total_byte_size: total.to_inexact(), column_statistics };
+        output.with_fetch(self.fetch, 0, 1)
+    }
+
+    /// The table's statistics, no filter applied. Only the columns that matter are looked at.
+    fn of_table(&self) -> Statistics {
+        let snapshot = &self.snapshot;
+        let rows: u64 = snapshot.fragments.iter().map(|f| f.open.metadata.rows()).sum();
+        let (projected, filtered) = (self.projection.targets(), self.filters.columns());
+        let wanted = |column: &TableCol| projected.contains(column) || filtered.contains(column);
+        let columns = (0..snapshot.table.fields().len()).map(TableCol);
+        let column_statistics = columns.map(|column| {
+            if wanted(&column) { of_column(snapshot, column, rows) } else { ColumnStatistics::new_unknown() }
+        });
+        Statistics {
+            num_rows: Precision::Exact(rows as usize),
+            total_byte_size: Precision::Absent,
+            column_statistics: column_statistics.collect(),
+        }
+    }
+
+    /// The statistics after the static filters: what a `FilterExec` would estimate, but no more rows than
+    /// there are in zones that may match.
+    fn with_filters(&self, table: Statistics) -> Result<Statistics> {
+        if self.filters.is_empty() {
+            return Ok(table);
+        }
+        let input = Arc::new(EmptyExec::new(Arc::clone(&self.snapshot.table)));
+        let filter = FilterExecBuilder::new(self.filters.conjunction(), input).build()?;
+        let estimate = filter.statistics_from_inputs(&[Arc::new(table)], &StatisticsArgs::new())?;
+        let mut statistics = Arc::unwrap_or_clone(estimate).to_inexact();
+        let may = Precision::Inexact(self.rows_that_may_match() as usize);
+        statistics.num_rows = match statistics.num_rows {
+            Precision::Absent => may,
+            estimate => estimate.min(&may),
+        };
+        Ok(statistics)
+    }
+
+    fn rows_that_may_match(&self) -> u64 {
+        let filters = self.filters.bind(&self.snapshot.table);
+        let fragments = self.snapshot.fragments.iter().enumerate();
+        let rows = fragments.map(|(at, fragment)| {
+            let rows = fragment.open.metadata.rows();
+            let judged =
+                filters.prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
+            judged.map_or(rows, |verdicts| verdicts.may.len())
+        });
+        rows.sum()
+    }
+}
+
+/// The statistics of one table column over all fragments.
+fn of_column(snapshot: &Snapshot, column: TableCol, rows: u64) -> ColumnStatistics {
+    let byte_size = Precision::Inexact(output_bytes(snapshot, column, rows));
+    let path = ColumnPath::from(column);
+    let all: Option<Vec<_>> =
+        (0..snapshot.fragments.len()).map(|f| snapshot.zones(f).zones(&path, Level::RowGroup)).collect();
+    let Some(zones) = all else { return ColumnStatistics { byte_size, ..ColumnStatistics::new_unknown() } };
+    let lowest = zones.iter().map(|z| extreme(z, z.lower(), false)).reduce(|a, b| a.min(&b));
+    let highest = zones.iter().map(|z| extreme(z, z.upper(), true)).reduce(|a, b| a.max(&b));
+    ColumnStatistics {
+        null_count: null_count(&zones),
+        min_value: lowest.unwrap_or(Precision::Absent),
+        max_value: highest.unwrap_or(Precision::Absent),
+        byte_size,
+        ..ColumnStatistics::new_unknown()
+    }
+}
+
+fn null_count(zones: &[Arc<ZoneColumn>]) -> Precision<usize> {
+    let each = zones.iter().flat_map(|z| (0..z.len()).map(|zone| z.null_count(zone)));
+    match each.sum::<Option<u64>>() {
+        Some(nulls) => Precision::Exact(nulls as usize),
+        None => Precision::Absent,
+    }
+}
+
+/// The least lower or the greatest upper bound of the zones. It is the column's minimum or maximum only
+/// where each bound is a value; a float's never is (NaNs lie outside the bounds, zeros are widened).
+fn extreme(zones: &ZoneColumn, bound: Option<&Bound>, max: bool) -> Precision<ScalarValue> {
+    let Some(bound) = bound else { return Precision::Absent };
+    let mut result: Option<Precision<ScalarValue>> = None;
+    for zone in 0..zones.len() {
+        let rows = zones.rows(zone);
+        // A zone of NULLs alone has no bound and needs none.
+        if zones.null_count(zone) == Some(rows.end - rows.start) {
+            continue;
+        }
+        let value = match ScalarValue::try_from_array(&bound.values, zone) {
+            Ok(value) if !value.is_null() => value,
+            _ => return Precision::Absent,
+        };
+        let exact = bound.exact.value(zone) && !is_float(zones.data_type());
+        let value = if exact { Precision::Exact(value) } else { Precision::Inexact(value) };
+        result = Some(match result {
+            None => value,
+            Some(best) if max => best.max(&value),
+            Some(best) => best.min(&value),
+        });
+    }
+    result.unwrap_or(Precision::Absent)
+}
+
+/// How many bytes a column takes as Arrow arrays, about.
+fn output_bytes(snapshot: &Snapshot, column: TableCol, rows: u64) -> usize {
+    let field = snapshot.table.field(column.index());
+    if let Some(width) = field.data_type().primitive_width() {
+        return rows as usize * width;
+    }
+    let each = snapshot.fragments.iter().map(|fragment| {
+        let columns = file_columns(&fragment.open, &[column]);
+        let groups = 0..fragment.open.metadata.row_groups().len();
+        groups.map(|group| uncompressed_bytes(&fragment.open, group, &columns)).sum::<u64>()
+    });
+    each.sum::<u64>() as usize
+}

@@ -1,0 +1,160 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Cutting a snapshot into units of work: runs of rows of one row group, cut at page borders.
+
+use std::ops::Range;
+
+use parquet::file::metadata::ColumnChunkMetaData;
+use trommel_planner::index::{FragmentCol, TableCol};
+use trommel_planner::rows::{FragmentRows, RowRanges};
+use trommel_scan::adapt::ColumnSource;
+use trommel_scan::fragment::OpenFragment;
+
+use crate::table::Snapshot;
+
+/// The largest unit, in compressed bytes of the columns read. A unit reads the dictionary pages of its
+/// row group anew, so units are large beside those (1 MiB a column by default).
+const UNIT_BYTES: u64 = 16 << 20;
+
+/// A run of rows that is claimed in one piece.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// The fragment, counted in the snapshot.
+    pub fragment: usize,
+    /// The rows.
+    pub rows: Range<u64>,
+}
+
+/// The borders of the finest pages among the columns a scan reads, over one fragment.
+#[derive(Debug)]
+pub struct PageGrid {
+    starts: Vec<u64>,
+}
+
+impl PageGrid {
+    /// The finest grid of a fragment among these table columns; one cell per row group where the file
+    /// has no page index.
+    pub fn new(open: &OpenFragment, columns: &[TableCol]) -> Self {
+        let parquet = open.metadata.parquet();
+        let schema = parquet.file_metadata().schema_descr();
+        let wanted = file_columns(open, columns);
+        let read: Vec<_> = (0..schema.num_columns())
+            .filter(|leaf| schema.column(*leaf).max_rep_level() == 0)
+            .filter(|leaf| wanted.contains(&FragmentCol(schema.get_column_root_idx(*leaf))))
+            .collect();
+        let mut starts = Vec::new();
+        for (group, rows) in open.metadata.row_groups().iter().enumerate() {
+            let pages = |leaf: &usize| parquet.offset_index()?.get(group)?.get(*leaf);
+            let finest = read.iter().filter_map(pages).max_by_key(|index| index.page_locations().len());
+            starts.push(rows.start);
+            for page in finest.iter().flat_map(|index| index.page_locations()) {
+                let start = rows.start.saturating_add_signed(page.first_row_index);
+                if start > *starts.last().unwrap_or(&0) && start < rows.end {
+                    starts.push(start);
+                }
+            }
+        }
+        Self { starts }
+    }
+
+    /// How many cells hold any of these rows.
+    pub fn cells(&self, rows: &RowRanges<FragmentRows>) -> usize {
+        let (mut cells, mut next) = (0, 0);
+        for range in rows.iter() {
+            // A cell that ended the last range may start this one too; it counts once.
+            let first = self.starts.partition_point(|s| *s <= range.start).saturating_sub(1).max(next);
+            let last = self.starts.partition_point(|s| *s < range.end);
+            cells += last.saturating_sub(first);
+            next = last.max(next);
+        }
+        cells
+    }
+
+    /// The first border at or after `row`, or `end` if that comes first.
+    fn border(&self, row: u64, end: u64) -> u64 {
+        let at = self.starts.partition_point(|s| *s < row);
+        self.starts.get(at).map_or(end, |s| (*s).min(end))
+    }
+}
+
+/// All units of a snapshot in file order, its fragments in the order `sequence`.
+pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[TableCol], grids: &[PageGrid]) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for fragment in sequence.iter().copied() {
+        let open = &snapshot.fragments[fragment].open;
+        let wanted = file_columns(open, columns);
+        for (row_group, rows) in open.metadata.row_groups().iter().enumerate() {
+            let pieces = compressed_bytes(open, row_group, &wanted).div_ceil(UNIT_BYTES).max(1);
+            let step = (rows.end - rows.start).div_ceil(pieces).max(1);
+            let mut start = rows.start;
+            while start < rows.end {
+                let end = grids[fragment].border(start.saturating_add(step), rows.end);
+                units.push(Unit { fragment, rows: start..end });
+                start = end;
+            }
+        }
+    }
+    units
+}
+
+/// The size of some columns of a row group in the file.
+fn compressed_bytes(open: &OpenFragment, row_group: usize, columns: &[FragmentCol]) -> u64 {
+    chunks(open, row_group, columns).map(|chunk| chunk.compressed_size().max(0) as u64).sum()
+}
+
+/// The size of some columns of a row group when decompressed. Dictionary-coded values count once per
+/// row where the file says how long they are.
+pub fn uncompressed_bytes(open: &OpenFragment, row_group: usize, columns: &[FragmentCol]) -> u64 {
+    let sizes = chunks(open, row_group, columns).map(|chunk| {
+        let encoded = chunk.uncompressed_size().max(0) as u64;
+        chunk.unencoded_byte_array_data_bytes().map_or(encoded, |bytes| encoded.max(bytes.max(0) as u64))
+    });
+    sizes.sum()
+}
+
+/// The chunks of some columns of a row group.
+fn chunks<'a>(
+    open: &'a OpenFragment,
+    row_group: usize,
+    columns: &'a [FragmentCol],
+) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
+    let parquet = open.metadata.parquet();
+    let schema = parquet.file_metadata().schema_descr();
+    let all = parquet.row_group(row_group).columns().iter().enumerate();
+    all.filter(|(leaf, _)| columns.contains(&FragmentCol(schema.get_column_root_idx(*leaf))))
+        .map(|(_, chunk)| chunk)
+}
+
+/// The fragment's columns that table columns are read from.
+pub fn file_columns(open: &OpenFragment, columns: &[TableCol]) -> Vec<FragmentCol> {
+    let sources = columns.iter().filter_map(|column| open.adaptation.source(*column));
+    sources
+        .filter_map(|source| match source {
+            ColumnSource::File { column, .. } => Some(*column),
+            ColumnSource::Constant(_) => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_touched_by_two_ranges_counts_once() {
+        let grid = PageGrid { starts: vec![0, 10, 20, 30] };
+        let rows = |ranges: &[Range<u64>]| ranges.iter().cloned().collect::<RowRanges<FragmentRows>>();
+        assert_eq!(grid.cells(&rows(&[0..40])), 4);
+        assert_eq!(grid.cells(&rows(&[1..3, 5..7, 9..12])), 2);
+        assert_eq!(grid.cells(&rows(&[])), 0);
+        assert_eq!(grid.cells(&rows(&[29..31])), 2);
+    }
+
+    #[test]
+    fn pieces_end_at_borders() {
+        let grid = PageGrid { starts: vec![0, 10, 20, 30] };
+        assert_eq!(grid.border(11, 40), 20);
+        assert_eq!(grid.border(20, 40), 20);
+        assert_eq!(grid.border(31, 40), 40);
+    }
+}
