@@ -20,8 +20,11 @@ pub struct Location {
 }
 
 /// `*` stays within a folder and `**` doesn't, as in a shell.
-const GLOB_RULES: MatchOptions =
-    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
+const GLOB_RULES: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
 
 impl Location {
     /// The location that a path, a URL or a glob names.
@@ -98,8 +101,8 @@ impl TryFrom<&str> for Location {
     }
 }
 
-/// Splits a URL with a scheme before the first path segment that holds a glob. `?` begins a URL's query, so
-/// only `*` and `[` count; a file whose name holds one of them spells it `%2A` or `%5B`.
+/// Splits a URL with a scheme before the first path segment that holds a glob. A glob begins with `*` or `[`,
+/// as `?` begins a URL's query; a file whose name holds one of these spells it `%2A` or `%5B`.
 fn split_url_glob(text: &str) -> Option<(&str, &str)> {
     let path = text.find("://")? + "://".len();
     let glob = path + text[path..].find(['*', '['])?;
