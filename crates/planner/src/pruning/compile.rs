@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
 use super::case::Case;
-use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix, swapped};
+use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix};
 use super::mapping::{Mapping, boolean, truth_of};
 use super::node::Node;
 use super::operand::{Operand, plain};
@@ -104,7 +104,7 @@ impl Compiler {
                     is_boolean(left).then(|| self.node(left, depth + 1).map(Mapping::CompareParam(op, *slot)))
                 })
             }
-            (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(swapped(op), right, left, depth),
+            (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(op.swap(), right, left, depth),
             _ => None,
         }
     }

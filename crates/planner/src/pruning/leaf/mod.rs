@@ -16,7 +16,7 @@ use std::fmt;
 use arrow::buffer::BooleanBuffer;
 use datafusion_common::{Result, ScalarValue};
 
-pub(super) use compare::{Comparison, swapped};
+pub(super) use compare::Comparison;
 pub(super) use in_set::Membership;
 pub(super) use is_null::NullTest;
 pub(super) use like::{Pattern, next_prefix};
