@@ -1,12 +1,23 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
 //! How a fragment's columns stand for the table's: by name, widened, missing, constant.
+//!
+//! Columns, and fields of structs at any depth, are found by their exact name. What the file lacks is NULL;
+//! what the table doesn't know is left out. A column of another type is cast as DataFusion's own scan
+//! casts it, and a value that the cast can't take is an error, never NULL.
+
+mod union;
 
 use arrow::array::ArrayRef;
+use arrow::compute::can_cast_types;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
+use datafusion_common::format::DEFAULT_CAST_OPTIONS;
+use datafusion_common::nested_struct::{cast_column, validate_data_type_compatibility};
 use object_store::path::Path;
 use trommel_planner::index::{FragmentCol, TableCol};
+
+pub use union::{union_schemas, widen};
 
 use crate::ScanError;
 
@@ -20,7 +31,8 @@ pub enum ColumnSource {
         /// Whether its values must be cast to the table's type.
         cast: bool,
     },
-    /// The same value in every row: a partition value, or NULL for a column that the file lacks.
+    /// The same value in every row, of the table's type: a partition value, or NULL for a column that the
+    /// file lacks.
     Constant(ScalarValue),
 }
 
@@ -34,14 +46,55 @@ pub struct Adaptation {
 impl Adaptation {
     /// Finds each table column in the file by its exact name; the last `partition_fields` columns of the
     /// table take `partition_values`.
+    ///
+    /// An error when a column of the file can't be cast to the table's type, when the file lacks a column
+    /// that can't be NULL, or when there are not as many partition values as partition columns.
     pub fn try_new(
         path: &Path,
         table: &SchemaRef,
-        _file: &Schema,
-        _partition_fields: usize,
-        _partition_values: &[ScalarValue],
+        file: &Schema,
+        partition_fields: usize,
+        partition_values: &[ScalarValue],
     ) -> Result<Self, ScanError> {
-        Err(ScanError::Malformed { path: path.clone(), detail: table.to_string() })
+        let malformed = |detail: String| ScanError::Malformed { path: path.clone(), detail };
+        let plan = |source| ScanError::Plan { path: path.clone(), source: Box::new(source) };
+        let Some(file_fields) = table.fields().len().checked_sub(partition_fields) else {
+            return Err(malformed(format!("{partition_fields} partition columns are too many")));
+        };
+        if partition_values.len() != partition_fields {
+            let found = partition_values.len();
+            return Err(malformed(format!("{found} partition values for {partition_fields} columns")));
+        }
+        let mut sources = Vec::with_capacity(table.fields().len());
+        for field in &table.fields()[..file_fields] {
+            let (name, expected) = (field.name(), field.data_type());
+            sources.push(match file.index_of(name) {
+                Ok(index) => {
+                    let actual = file.field(index).data_type();
+                    let cast = actual != expected;
+                    if cast && !can_adapt(name, actual, expected) {
+                        return Err(ScanError::Column {
+                            path: path.clone(),
+                            column: name.clone(),
+                            actual: actual.clone(),
+                            expected: expected.clone(),
+                        });
+                    }
+                    ColumnSource::File { column: FragmentCol(index), cast }
+                }
+                Err(_) if field.is_nullable() => {
+                    ColumnSource::Constant(ScalarValue::try_from(expected).map_err(plan)?)
+                }
+                Err(_) => {
+                    return Err(malformed(format!("it lacks the column \"{name}\", which can't be NULL")));
+                }
+            });
+        }
+        for (field, value) in table.fields()[file_fields..].iter().zip(partition_values) {
+            let value = value.cast_to(field.data_type()).map_err(plan)?;
+            sources.push(ColumnSource::Constant(value));
+        }
+        Ok(Self { table: SchemaRef::clone(table), sources })
     }
 
     /// The table's schema.
@@ -60,27 +113,64 @@ impl Adaptation {
     }
 
     /// Values of the file's column as values of the table's column that it stands for.
-    pub fn cast(&self, path: &Path, _column: TableCol, _values: &ArrayRef) -> Result<ArrayRef, ScanError> {
-        Err(ScanError::Malformed { path: path.clone(), detail: String::new() })
+    ///
+    /// An error when a value can't be one of the table's type.
+    pub fn cast(&self, path: &Path, column: TableCol, values: &ArrayRef) -> Result<ArrayRef, ScanError> {
+        let Some(field) = self.table.fields().get(column.0) else {
+            let detail = format!("the table has no column {}", column.0);
+            return Err(ScanError::Malformed { path: path.clone(), detail });
+        };
+        cast_array(values, field.data_type()).map_err(|error| {
+            let source = error.context(format!("column \"{}\"", field.name()));
+            ScanError::Plan { path: path.clone(), source: Box::new(source) }
+        })
     }
 }
 
 /// Values of one type as values of another: structs by field name, missing fields NULL.
-pub fn cast_array(values: &ArrayRef, _to: &DataType) -> datafusion_common::Result<ArrayRef> {
-    Ok(ArrayRef::clone(values))
+///
+/// An error when there is no such cast, or when a value can't be one of the type.
+pub fn cast_array(values: &ArrayRef, to: &DataType) -> datafusion_common::Result<ArrayRef> {
+    if values.data_type() == to {
+        return Ok(ArrayRef::clone(values));
+    }
+    cast_column(values, to, &DEFAULT_CAST_OPTIONS)
 }
 
-/// The type that holds all values of both types, if there is one: the type of a table column over files
-/// that have either.
-pub fn widen(_a: &DataType, _b: &DataType) -> Option<DataType> {
-    None
+/// Whether a column of type `from` can be read as type `to`: the rule of DataFusion's own scan.
+pub(crate) fn can_adapt(name: &str, from: &DataType, to: &DataType) -> bool {
+    validate_data_type_compatibility(name, from, to).is_ok()
+        && (!matches!(to, DataType::Struct(_)) || matches!(from, DataType::Struct(_) | DataType::Null))
 }
 
-/// The schema of a table over files with these schemas: columns by name in order of first appearance,
-/// nullable where one file has them nullable or not at all. An error names two files that don't go
-/// together.
-pub fn union_schemas<'a>(
-    _files: impl IntoIterator<Item = (&'a Path, &'a Schema)>,
-) -> Result<SchemaRef, ScanError> {
-    Ok(SchemaRef::new(Schema::empty()))
+/// Whether casting from one type to the other keeps the order of values (equal results allowed), so that
+/// the cast of a bound bounds the casts.
+pub(crate) fn keeps_order(from: &DataType, to: &DataType) -> bool {
+    use DataType::*;
+    let decimal = |t: &DataType| matches!(t, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..));
+    let string = |t: &DataType| matches!(t, Utf8 | LargeUtf8 | Utf8View);
+    let binary = |t: &DataType| matches!(t, Binary | LargeBinary | BinaryView | FixedSizeBinary(_));
+    if !can_cast_types(from, to) {
+        return false;
+    }
+    match (from, to) {
+        _ if from == to => true,
+        (Dictionary(_, from), to) => keeps_order(from, to),
+        (from, Dictionary(_, to)) => keeps_order(from, to),
+        _ if from.is_integer() => to.is_integer() || to.is_floating() || decimal(to),
+        _ if from.is_floating() => to.is_floating(),
+        _ if decimal(from) => decimal(to),
+        // A zone's local time is not a steady function of the instant, so only zoneless targets will do.
+        (Date32, Date64 | Timestamp(_, None)) | (Date64, Timestamp(_, None)) => true,
+        (Timestamp(_, from), Timestamp(_, to)) => from.is_some() == to.is_some(),
+        (Time32(_) | Time64(_), Time32(_) | Time64(_)) | (Duration(_), Duration(_)) => true,
+        _ => {
+            string(from) && string(to)
+                || binary(from) && (binary(to) || string(to))
+                || string(from) && binary(to)
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! One column chunk: where its pages are, and reading them from held bytes.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes, buf::Reader};
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::PageLocation;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+use trommel_planner::rows::{RowGroupRows, RowRanges};
+
+use crate::io::HeldBytes;
+use crate::metadata::{FragmentMetadata, chunk_range};
+
+/// A column chunk whose place in the file makes sense.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk<'a> {
+    metadata: &'a ColumnChunkMetaData,
+    range: Range<u64>,
+    pages: Option<&'a [PageLocation]>,
+    rows: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// `None` for a chunk whose place can't be.
+    pub fn of(file: &'a FragmentMetadata, row_group: usize, leaf: usize) -> Option<Self> {
+        let metadata = file.parquet().row_groups().get(row_group)?.columns().get(leaf)?;
+        let rows = file.row_groups().get(row_group)?;
+        let pages = file.page_locations(row_group, leaf);
+        Some(Self { metadata, range: chunk_range(metadata)?, pages, rows: rows.end - rows.start })
+    }
+
+    /// The bytes that hold these rows: sorted, disjoint. Whatever precedes the first data page is the
+    /// dictionary page.
+    pub fn reach(&self, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
+        let Some(pages) = self.pages else { return vec![self.range.clone()] };
+        let mut reach = Vec::new();
+        let first = pages.first().map_or(self.range.start, |page| page.offset as u64);
+        if self.range.start < first {
+            reach.push(self.range.start..first);
+        }
+        for range in rows.iter() {
+            let from = pages.partition_point(|p| p.first_row_index as u64 <= range.start).saturating_sub(1);
+            let to = pages.partition_point(|p| (p.first_row_index as u64) < range.end);
+            for page in &pages[from..to.max(from)] {
+                let bytes = page.offset as u64..page.offset as u64 + page.compressed_page_size as u64;
+                // Two ranges of rows may lie in one page.
+                if reach.last().is_none_or(|last: &Range<u64>| last.end <= bytes.start) {
+                    reach.push(bytes);
+                }
+            }
+        }
+        reach
+    }
+
+    fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
+        // The page reader takes a dictionary offset at its word.
+        let dictionary = self.metadata.dictionary_page_offset().filter(|d| *d as u64 == self.range.start);
+        let metadata = self.metadata.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
+        let copies = self.metadata.compression() == Compression::UNCOMPRESSED
+            && self.metadata.column_type() == Type::BYTE_ARRAY;
+        let bytes = if copies { Arc::new(bytes.copying()) } else { Arc::clone(bytes) };
+        let pages = self.pages.map(<[_]>::to_vec);
+        let inner = SerializedPageReader::new(bytes, &metadata, self.rows as usize, pages)?;
+        Ok(Box::new(DictionaryFirst { inner, seen: false }))
+    }
+}
+
+/// The held bytes of one chunk.
+#[derive(Debug, Clone)]
+pub(super) struct ChunkBytes {
+    /// Offsets and bytes; sorted, disjoint.
+    pieces: Vec<(u64, Bytes)>,
+    /// Whether pages are handed out as copies. Views of strings point into uncompressed pages; a copy
+    /// keeps them from holding on to all that was fetched along with a page.
+    copies: bool,
+}
+
+impl ChunkBytes {
+    /// The bytes of these ranges; the first one that isn't held is the error.
+    pub fn hold(ranges: Vec<Range<u64>>, bytes: &dyn HeldBytes) -> std::result::Result<Self, Range<u64>> {
+        let piece = |range: Range<u64>| match bytes.get(&range) {
+            Some(bytes) => Ok((range.start, bytes)),
+            None => Err(range),
+        };
+        Ok(Self {
+            pieces: ranges.into_iter().map(piece).collect::<std::result::Result<_, _>>()?,
+            copies: false,
+        })
+    }
+
+    fn copying(&self) -> Self {
+        Self { pieces: self.pieces.clone(), copies: true }
+    }
+
+    fn from(&self, start: u64) -> Result<Bytes> {
+        let at = self.pieces.partition_point(|(offset, _)| *offset <= start).checked_sub(1);
+        let held = at.and_then(|at| {
+            let (offset, bytes) = &self.pieces[at];
+            let skip = usize::try_from(start - offset).ok().filter(|skip| *skip <= bytes.len())?;
+            Some(bytes.slice(skip..))
+        });
+        held.ok_or_else(|| ParquetError::EOF(format!("byte {start} is not held")))
+    }
+}
+
+impl Length for ChunkBytes {
+    fn len(&self) -> u64 {
+        self.pieces.last().map_or(0, |(offset, bytes)| offset + bytes.len() as u64)
+    }
+}
+
+impl ChunkReader for ChunkBytes {
+    type T = Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(self.from(start)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        let bytes = self.from(start)?;
+        if length > bytes.len() {
+            return Err(ParquetError::EOF(format!("{length} bytes from byte {start} on are not held")));
+        }
+        let bytes = bytes.slice(..length);
+        Ok(if self.copies { Bytes::copy_from_slice(&bytes) } else { bytes })
+    }
+}
+
+/// The chunks of some leaves of one row group.
+pub(super) struct Chunks<'a> {
+    parquet: &'a ParquetMetaData,
+    rows: u64,
+    chunks: HashMap<usize, (Chunk<'a>, Arc<ChunkBytes>)>,
+}
+
+impl<'a> Chunks<'a> {
+    pub fn new(file: &'a FragmentMetadata, rows: u64) -> Self {
+        Self { parquet: file.parquet(), rows, chunks: HashMap::new() }
+    }
+
+    pub fn insert(&mut self, leaf: usize, chunk: Chunk<'a>, bytes: ChunkBytes) {
+        self.chunks.insert(leaf, (chunk, Arc::new(bytes)));
+    }
+}
+
+impl RowGroups for Chunks<'_> {
+    fn num_rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>> {
+        let (chunk, bytes) = self
+            .chunks
+            .get(&leaf)
+            .ok_or_else(|| ParquetError::General(format!("leaf {leaf} is not part of the column")))?;
+        Ok(Box::new(OneChunk(Some(chunk.page_reader(bytes)))))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        // Asked only for virtual columns, of which there are none.
+        Box::new(std::iter::empty())
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.parquet
+    }
+}
+
+struct OneChunk(Option<Result<Box<dyn PageReader>>>);
+
+impl Iterator for OneChunk {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take()
+    }
+}
+
+impl PageIterator for OneChunk {}
+
+/// Pages of which those that need a dictionary come after one; the readers panic at others.
+struct DictionaryFirst<R> {
+    inner: R,
+    seen: bool,
+}
+
+impl<R: PageReader> Iterator for DictionaryFirst<R> {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl<R: PageReader> PageReader for DictionaryFirst<R> {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.inner.get_next_page()?;
+        if let Some(page) = &page {
+            let encoded = matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+            if page.is_dictionary_page() {
+                self.seen = true;
+            } else if encoded && !self.seen {
+                return Err(ParquetError::General("a page needs a dictionary, but there is none".to_owned()));
+            }
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.inner.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.inner.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.inner.at_record_boundary()
+    }
+}
