@@ -45,7 +45,7 @@ pub fn row(i: usize) -> Row {
     let nest = i % 9 != 4;
     Row {
         k: (i % 11 != 3).then_some(i as i64),
-        wide: (i % 7 != 0).then_some((i * 37 % 100) as i64),
+        wide: (!i.is_multiple_of(7)).then_some((i * 37 % 100) as i64),
         dict: (i % 5 != 1).then_some(["red", "green", "blue"][i / 60 % 3]),
         x: (nest && i % 3 != 1).then_some((i % 20) as i64),
         list: i % 6 != 2,
