@@ -242,8 +242,11 @@ mod tests {
             assert!(flag.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY));
             assert!(flag.dictionary_page_offset().is_some());
         }
-        let pages = metadata.offset_index().unwrap()[0][0].page_locations().len();
-        assert_eq!(pages as i64, (first + 19_999) / 20_000, "pages of 20 000 rows");
+        let pages = metadata.offset_index().unwrap()[0][0].page_locations();
+        assert_eq!(pages.len(), 3);
+        // The writer looks at the limit of 20 000 rows after each 1 024.
+        let lengths = pages.windows(2).map(|pages| pages[1].first_row_index - pages[0].first_row_index);
+        assert!(lengths.into_iter().all(|rows| (20_000..21_024).contains(&rows)), "{pages:?}");
     }
 
     #[test]

@@ -20,9 +20,11 @@ pub mod layout;
 pub mod queries;
 pub mod report;
 
+use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::process::exit;
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -35,6 +37,9 @@ use data::TpchData;
 use engines::{Engine, Run};
 use queries::{Constants, Query};
 use report::{Comparison, Medians};
+
+/// The exit code of an interrupted process, by the custom of shells.
+const INTERRUPTED: i32 = 130;
 
 const SCALES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 
@@ -168,6 +173,9 @@ impl Folder {
             .prefix("trommel-demo-")
             .tempdir()
             .context("can't make a temporary folder: name one with --dir")?;
+        if !args.keep {
+            remove_when_interrupted(folder.path().to_owned());
+        }
         Ok(Self::Temporary { folder, keep: args.keep })
     }
 
@@ -193,6 +201,16 @@ impl Folder {
     }
 }
 
+/// An interrupted process drops nothing, and the data is too large to be left behind.
+fn remove_when_interrupted(folder: PathBuf) {
+    let handler = move || {
+        let _ = fs::remove_dir_all(&folder);
+        exit(INTERRUPTED);
+    };
+    // Fails where a handler is installed already: then it is the other's business.
+    let _ = ctrlc::set_handler(handler);
+}
+
 fn write_data(data: &mut TpchData, out: &mut dyn Write) -> Result<()> {
     let used_again = data.present().len();
     if !data.missing().is_empty() {
@@ -212,7 +230,7 @@ fn write_data(data: &mut TpchData, out: &mut dyn Write) -> Result<()> {
 }
 
 async fn compare_all(data: &TpchData, repeat: usize, partitions: usize) -> Result<Vec<Comparison>> {
-    let session = Engine::Stock.open(data, &[], partitions).await?;
+    let session = Engine::Stock.open(data, &queries::TABLES, &[], partitions).await?;
     let queries = queries::queries(&Constants::pick(session.context()).await?);
     let runs = queries.len() * (repeat + 1) * Engine::ALL.len();
     let bar = progress_bar(runs as u64, "running queries  {wide_bar} {pos} of {len}  {msg}");
