@@ -338,3 +338,6 @@ fn may_split_records(created_by: Option<&str>) -> bool {
     let major = version.and_then(|v| v.split('.').next()?.parse::<u32>().ok());
     version.is_some() && major.is_none_or(|major| major < 48)
 }
+
+#[cfg(test)]
+mod tests;

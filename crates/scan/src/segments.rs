@@ -113,9 +113,10 @@ impl SegmentReader {
             let held = held.map_err(|range| in_column(format!("bytes {range:?} are not at hand")))?;
             chunks.insert(leaf, chunk, held);
         }
-        // The parquet crate's decoders index and slice by what damaged pages say, and panic where that is
-        // beyond the page: run over files with flipped bytes, dozens of places do (`damage_is_an_error`).
-        // They work on nothing that is used after a panic.
+        // The parquet crate's decoders index and slice by what the values of a page say, and panic where
+        // that is beyond the page. Which values do can't be told without decoding them: the test
+        // `damage_is_an_error` gets here with V1 and V2 pages, dictionaries and plain strings. Nothing that
+        // they worked on is used after a panic.
         let decoded = catch_unwind(AssertUnwindSafe(|| self.read(segment, field, rows, &chunks)));
         let array = match decoded {
             Ok(array) => array.map_err(|error| match error {
