@@ -13,7 +13,6 @@ mod mask;
 mod pages;
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader as _, new_empty_array};
@@ -30,6 +29,7 @@ use self::levels::ColumnLevels;
 use self::mask::mask_children;
 use crate::ScanError;
 use crate::adapt::cast_array;
+use crate::guard::unless_it_panics;
 use crate::io::HeldBytes;
 use crate::metadata::FragmentMetadata;
 
@@ -115,18 +115,17 @@ impl SegmentReader {
         }
         // The parquet crate's decoders index and slice by what the values of a page say, and panic where
         // that is beyond the page. Which values do can't be told without decoding them: the test
-        // `damage_is_an_error` gets here with V1 and V2 pages, dictionaries and plain strings. Nothing that
-        // they worked on is used after a panic.
-        let decoded = catch_unwind(AssertUnwindSafe(|| self.read(segment, field, rows, &chunks)));
+        // `damage_is_an_error` gets here with pages of dictionary codes, of deltas, and of nested columns.
+        let decoded = unless_it_panics(|| self.read(segment, field, rows, &chunks));
         let array = match decoded {
-            Ok(array) => array.map_err(|error| match error {
+            Some(array) => array.map_err(|error| match error {
                 Failure::Parquet(error) => in_column(error.to_string()),
                 Failure::Plan(source) => {
                     let source = source.context(format!("column \"{}\"", field.name()));
                     ScanError::Plan { path: self.metadata.path().clone(), source: Box::new(source) }
                 }
             })?,
-            Err(_) => return Err(in_column("a page is damaged".to_owned())),
+            None => return Err(in_column("a page is damaged".to_owned())),
         };
         if array.len() as u64 != rows.len() {
             let (found, expected) = (array.len(), rows.len());
