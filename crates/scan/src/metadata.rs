@@ -343,4 +343,6 @@ fn may_split_records(created_by: Option<&str>) -> bool {
 }
 
 #[cfg(test)]
+// A list of one range is what is meant.
+#[allow(clippy::single_range_in_vec_init)]
 mod tests;

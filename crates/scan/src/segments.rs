@@ -195,4 +195,6 @@ fn selectors(rows: &RowRanges<RowGroupRows>) -> RowSelection {
 }
 
 #[cfg(test)]
+// A list of one range is what is meant.
+#[allow(clippy::single_range_in_vec_init)]
 mod tests;

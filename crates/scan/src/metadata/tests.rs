@@ -134,7 +134,8 @@ fn columns_are_read_as_stock_reads_them() {
     let binary: ArrayRef = Arc::new(BinaryArray::from_vec(vec![b"a"]));
     let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let dictionary = arrow::compute::cast(&text, &dictionary).unwrap();
-    let batch = RecordBatch::try_from_iter([("s", text), ("b", binary), ("d", dictionary.clone())]).unwrap();
+    let batch =
+        RecordBatch::try_from_iter([("s", text), ("b", binary), ("d", Arc::clone(&dictionary))]).unwrap();
     let metadata = crate::testing::metadata(&write_batch(&batch, WriterProperties::builder().build()));
     let types: Vec<_> = metadata.schema().fields().iter().map(|f| f.data_type().clone()).collect();
     assert_eq!(types, [DataType::Utf8View, DataType::BinaryView, dictionary.data_type().clone()]);

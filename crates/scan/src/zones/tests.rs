@@ -456,6 +456,16 @@ fn no_row_group_means_no_zone() {
     }
 }
 
+/// Files of other writers: bounds of strings without a column order, and none for strings too long for them.
+#[rstest]
+#[case::legacy_bounds("legacy_bounds.parquet", &["?..? 0"])]
+#[case::too_long("too_long_for_statistics.parquet", &["a..b 0", "?..? 0"])]
+fn files_of_other_writers(#[case] name: &str, #[case] expect: &[&str]) {
+    let path = format!("{}/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
+    let zones = zones_as(metadata(&std::fs::read(path).unwrap().into()), None);
+    assert_eq!(show(&zones.zones(&column(0), Level::RowGroup).unwrap()), expect);
+}
+
 /// Every zone of written files holds what its own rows hold.
 #[test]
 fn zones_of_written_files_hold_their_rows() {
