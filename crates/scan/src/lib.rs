@@ -21,6 +21,8 @@ pub mod io;
 pub mod lower;
 pub mod metadata;
 pub mod segments;
+#[cfg(test)]
+mod testing;
 pub mod zones;
 
 pub use error::ScanError;

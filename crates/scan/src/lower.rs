@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, FieldRef, Fields, Schema};
 use trommel_planner::expr::BoundExpression;
-use trommel_planner::expr::functions::{Cast, CastOptions};
+use trommel_planner::expr::functions::Cast;
 use trommel_planner::index::{FragmentCol, TableCol};
 use trommel_planner::plan::{
     Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef, SegmentId, SegmentScanPlan, Shape,
@@ -68,8 +68,7 @@ fn lower_column(
             if !cast {
                 return Ok(values);
             }
-            let options = CastOptions { to: wanted.data_type().clone(), try_cast: false };
-            let cast = BoundExpression::call::<Cast>(options, vec![BoundExpression::root(field)])?;
+            let cast = Cast::of(BoundExpression::root(field), wanted.data_type().clone())?;
             Ok(ExpressionScanPlan::try_new(cast, values)?.into())
         }
     }

@@ -10,6 +10,7 @@
 mod chunk;
 mod levels;
 mod mask;
+mod pages;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,8 +8,8 @@
 //! * tells each live filter its [`Origin`], which the scan can't see from where it is;
 //! * drops those that arrived bound to other columns than their producer means. DataFusion 55.2 moves
 //!   filters by name, so a column of the same name on the other side of a join may get them
-//!   (apache/datafusion#25244, #25296); see [`path`] for how positions tell;
-//! * drops those that are wrong by themselves; see [`producer`].
+//!   (apache/datafusion#25244, #25296); `path` says how positions tell;
+//! * drops those that are wrong by themselves; `producer` says which.
 //!
 //! To drop a live filter is always right: it only spares work. For the same reason it removes each
 //! `FilterExec` that applies nothing but live filters whose producers look at each row again: a sort
@@ -94,7 +94,7 @@ struct Linked {
 fn link<S: Listener>(plan: &Arc<dyn ExecutionPlan>, above: &[Produced]) -> Result<Linked> {
     let any: Arc<dyn Any + Send + Sync> = Arc::<dyn ExecutionPlan>::clone(plan);
     if let Ok(scan) = any.downcast::<S>() {
-        let plan = tell(&scan, above).map_or_else(|| Arc::clone(plan), |scan| scan);
+        let plan = tell(&scan, above).unwrap_or_else(|| Arc::clone(plan));
         return Ok(Linked { plan, listens: true });
     }
 

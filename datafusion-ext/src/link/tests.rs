@@ -234,9 +234,7 @@ fn dynamic(expr: &Arc<dyn PhysicalExpr>) -> &DynamicFilterPhysicalExpr {
 #[rstest]
 #[case::join("SELECT f.v FROM d JOIN f ON d.k = f.k")]
 #[case::topk("SELECT * FROM f ORDER BY v LIMIT 3")]
-#[case::topk_over_another_copy_of_the_plan(
-    "SELECT * FROM f UNION ALL SELECT v, k, k FROM g ORDER BY v LIMIT 3"
-)]
+#[case::topk_over_a_union("SELECT k, v FROM f UNION ALL SELECT k, v FROM g ORDER BY v LIMIT 3")]
 #[case::aggregate("SELECT max(v) FROM f")]
 #[tokio::test]
 async fn producer_and_scan_stay_linked(#[case] sql: &str) {

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
+use super::Truth;
 use super::case::Case;
-use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix, swapped};
+use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix};
 use super::mapping::{Mapping, boolean, truth_of};
 use super::node::Node;
 use super::operand::{Operand, plain};
@@ -95,6 +96,9 @@ impl Compiler {
         depth: usize,
     ) -> Option<Node> {
         match (left.kind(), right.kind()) {
+            (_, ExprKind::Literal(value)) if value.is_null() && !op.is_distinct() => {
+                Some(Node::Constant(Truth::NULL))
+            }
             (_, ExprKind::Literal(value)) => {
                 self.compare_value(op, left, value).or_else(|| self.map_value(op, left, value, depth))
             }
@@ -104,7 +108,7 @@ impl Compiler {
                     is_boolean(left).then(|| self.node(left, depth + 1).map(Mapping::CompareParam(op, *slot)))
                 })
             }
-            (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(swapped(op), right, left, depth),
+            (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(op.swap(), right, left, depth),
             _ => None,
         }
     }
@@ -128,13 +132,12 @@ impl Compiler {
         value: &ScalarValue,
         depth: usize,
     ) -> Option<Node> {
-        // Whatever is compared with NULL, what comes out depends on no more than whether it is NULL.
         let mapping = Mapping::compare(op, value)?;
         Some(self.node(expr, depth + 1).map(mapping))
     }
 
     fn like(&mut self, operand: &BoundExpression, pattern: &ScalarValue, ignore_case: bool) -> Option<Node> {
-        let Some(pattern) = pattern.try_as_str()? else { return Some(Node::Constant(super::Truth::NULL)) };
+        let Some(pattern) = pattern.try_as_str()? else { return Some(Node::Constant(Truth::NULL)) };
         if ignore_case {
             return None;
         }
@@ -152,30 +155,23 @@ impl Compiler {
     }
 
     fn case(&mut self, shape: CaseShape, args: &[BoundExpression], depth: usize) -> Option<Node> {
-        let (operand, args) = match (shape.operand, args) {
-            (true, [operand, args @ ..]) => (Some(operand), args),
-            (_, args) => (None, args),
-        };
-        let (arms, otherwise) = args.split_at_checked(shape.arms * 2)?;
-        let arms: Vec<_> = arms
-            .chunks_exact(2)
-            .map(|arm| {
-                let when = match operand {
-                    Some(operand) => self.case_matches(operand, &arm[0], depth),
-                    None => self.node(&arm[0], depth + 1),
-                };
-                (when, self.node(&arm[1], depth + 1))
-            })
-            .collect();
-        let otherwise =
-            otherwise.first().map_or(Node::Constant(super::Truth::NULL), |e| self.node(e, depth + 1));
-        let all_any = |mut thens: std::slice::Iter<'_, (Node, Node)>| {
-            thens.all(|(_, then)| matches!(then, Node::Constant(super::Truth::ANY)))
-        };
-        if matches!(otherwise, Node::Constant(super::Truth::ANY)) && all_any(arms.iter()) {
-            return None;
+        let operand = args.first().filter(|_| shape.operand);
+        let mut arms = Vec::with_capacity(shape.arms);
+        for when in (0..shape.arms).map(|arm| shape.when(arm)) {
+            let then = self.node(args.get(when + 1)?, depth + 1);
+            let when = match operand {
+                Some(operand) => self.case_matches(operand, &args[when], depth),
+                None => self.node(&args[when], depth + 1),
+            };
+            arms.push((when, then));
         }
-        Some(Node::Case(Box::new(Case { arms, otherwise })))
+        let otherwise = match shape.otherwise() {
+            Some(otherwise) => self.node(args.get(otherwise)?, depth + 1),
+            None => Node::Constant(Truth::NULL),
+        };
+        let is_known = |node: &Node| !matches!(node, Node::Constant(Truth::ANY));
+        let known = is_known(&otherwise) || arms.iter().any(|(_, then)| is_known(then));
+        known.then(|| Node::Case(Box::new(Case { arms, otherwise })))
     }
 
     /// Whether a CASE's operand matches a WHEN: equality, but of floats by another order.

@@ -1,6 +1,6 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Functions of one boolean expression: NOT, IS [NOT] NULL, and comparisons with a boolean constant.
+//! Functions of one boolean expression: NOT, `IS [NOT] NULL`, and comparisons with a boolean constant.
 //!
 //! `p IS NOT TRUE` arrives as `p IS DISTINCT FROM true`, `p IS FALSE` as `p IS NOT DISTINCT FROM false`. Each is
 //! a table of what TRUE, FALSE and NULL become; over a set of truth values the result is the union over

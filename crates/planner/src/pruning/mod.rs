@@ -28,6 +28,8 @@ mod leaf;
 mod mapping;
 mod node;
 mod operand;
+#[cfg(test)]
+mod tests;
 mod truth;
 mod verdicts;
 mod zones;

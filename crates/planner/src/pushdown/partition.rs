@@ -95,10 +95,11 @@ fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts 
     let annotations = annotate(expression, plan, kernels);
     let mut lowerings = HashMap::new();
     let mut cuts = Cuts::new();
-    let mut seen = HashSet::new();
+    let (mut taken, mut seen) = (HashSet::new(), HashSet::new());
     let mut stack = vec![(expression, false)];
     while let Some((node, guarded)) = stack.pop() {
-        if !seen.insert((node, guarded)) {
+        // A part that is taken is evaluated for all rows anyway, guarded here or not.
+        if taken.contains(node) || !seen.insert((node, guarded)) {
             continue;
         }
         let part = match annotations.get(node).and_then(|a| eligible(a, guarded)) {
@@ -108,9 +109,11 @@ fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts 
             }
             None => None,
         };
-        match part {
-            _ if node.is_root() && part.is_none() => add(&mut cuts, Scope::Plan, node, node.clone()),
-            Some((scope, lowered)) => add(&mut cuts, scope, node, lowered),
+        match part.or_else(|| node.is_root().then(|| (Scope::Plan, node.clone()))) {
+            Some((scope, lowered)) => {
+                taken.insert(node);
+                cuts.entry(scope).or_default().push((node.clone(), lowered));
+            }
             None => {
                 let guards = node.facts().guarded;
                 let children = node.children().iter().enumerate().rev();
@@ -119,14 +122,6 @@ fn cut(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Cuts 
         }
     }
     cuts
-}
-
-/// Adds a part to a scope's, once.
-fn add(cuts: &mut Cuts, scope: Scope, part: &BoundExpression, lowered: BoundExpression) {
-    let parts = cuts.entry(scope).or_default();
-    if !parts.iter().any(|(p, _)| p == part) {
-        parts.push((part.clone(), lowered));
-    }
 }
 
 /// The child into which a node may be pushed.
@@ -145,7 +140,7 @@ fn pack(
     }
     let named = |(i, cut): (usize, &BoundExpression)| cut.field().as_ref().clone().with_name(i.to_string());
     let fields: Fields = cuts.iter().enumerate().map(named).collect();
-    let packed = BoundExpression::call::<Pack>(fields.clone(), lowered)?;
+    let packed = Pack::of(fields.clone(), lowered)?;
     Ok((Arc::new(Field::new("", DataType::Struct(fields), false)), packed))
 }
 
@@ -158,11 +153,11 @@ fn combine(
     let root = BoundExpression::root(Arc::new(Field::new_struct("", fields.clone(), false)));
     let mut references = HashMap::new();
     for (i, group) in groups.iter().enumerate() {
-        let result = BoundExpression::call::<GetItem>(i, vec![root.clone()])?;
+        let result = GetItem::of(root.clone(), i)?;
         for (part, cut) in group.cuts.iter().enumerate() {
             let reference = match group.cuts.len() {
                 1 => result.clone(),
-                _ => BoundExpression::call::<GetItem>(part, vec![result.clone()])?,
+                _ => GetItem::of(result.clone(), part)?,
             };
             references.insert(cut, reference);
         }

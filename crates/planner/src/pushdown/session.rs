@@ -38,7 +38,7 @@ impl PushdownSession {
     /// The plan of `expression` over `input`.
     fn push(&self, expression: &BoundExpression, input: &PlanRef) -> Result<PlanRef, PlanError> {
         if expression.is_root() {
-            return Ok(input.clone());
+            return input.downcast().map_or_else(|| Ok(input.clone()), |eval| self.optimize(&eval));
         }
         if !expression.any(BoundExpression::is_root) {
             // Only the number of rows counts.

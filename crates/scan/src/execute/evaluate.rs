@@ -17,7 +17,7 @@ use trommel_planner::plan::operators::{Concat, ConcatData, Eval, Pack, SegmentSc
 use trommel_planner::plan::{PlanRef, SegmentId};
 use trommel_planner::rows::{MorselRows, Selection};
 
-use super::needs::{Need, Needs};
+use super::needs::{Need, Needs, children_of};
 use super::{Morsel, Segments, plan_error};
 use crate::ScanError;
 
@@ -133,10 +133,10 @@ impl Pass<'_, '_> {
 
     fn concat(&mut self, plan: &PlanRef, data: &ConcatData, start: u64) -> Result<ArrayRef, ScanError> {
         let mut arrays = Vec::new();
-        for child in self.children_of(plan, data, start) {
-            let Some(rows) = data.child_rows(child) else { continue };
-            if self.count(&(start + rows.start..start + rows.end)) > 0 {
-                arrays.push(self.plan(self.child(plan, child)?, start + rows.start)?);
+        for (child, start) in children_of(plan, data, start, self.evaluator.morsel.rows) {
+            let rows = plan.children().shapes()[child].rows;
+            if self.count(&(start..start + rows)) > 0 {
+                arrays.push(self.plan(self.child(plan, child)?, start)?);
             }
         }
         match arrays.as_slice() {
@@ -146,12 +146,6 @@ impl Pass<'_, '_> {
                 concat(&arrays).map_err(|e| self.error(e))
             }
         }
-    }
-
-    /// The children of a concat that may hold rows of the morsel.
-    fn children_of(&self, plan: &PlanRef, data: &ConcatData, start: u64) -> Range<usize> {
-        let rows = self.evaluator.morsel.rows.clip(&(start..start + plan.rows()));
-        rows.span().map_or(0..0, |span| data.children_of(&(span.start - start..span.end - start)))
     }
 
     fn pack(&mut self, plan: &PlanRef, start: u64, count: usize) -> Result<ArrayRef, ScanError> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use datafusion_common::{DataFusionError, internal_err};
-use trommel_planner::plan::operators::{Concat, SegmentScan};
+use trommel_planner::plan::operators::{Concat, ConcatData, SegmentScan};
 use trommel_planner::plan::{PlanError, PlanRef, SegmentId};
 use trommel_planner::rows::{FragmentRows, RowGroupRows, RowRanges};
 
@@ -60,18 +60,16 @@ impl Needs {
             *known = need.max(*known);
             return Ok(());
         }
-        for child in 0..plan.children().len() {
-            let start = match plan.as_opt::<Concat>().and_then(|c| c.child_rows(child)) {
-                Some(child_rows) => start + child_rows.start,
-                None => start,
-            };
-            let rows = start..start + plan.children().shapes()[child].rows;
-            // Looked at before the child is: a row group that isn't read isn't lowered.
-            if self.rows(need).overlaps(&rows) {
-                self.add(plan.child(child)?, start, need)?;
+        if let Some(data) = plan.as_opt::<Concat>() {
+            for (child, start) in children_of(plan, data, start, self.rows(need)) {
+                // Looked at before it is made: a row group that isn't read isn't lowered.
+                if self.rows(need).overlaps(&(start..start + plan.children().shapes()[child].rows)) {
+                    self.add(plan.child(child)?, start, need)?;
+                }
             }
+            return Ok(());
         }
-        Ok(())
+        (0..plan.children().len()).try_for_each(|child| self.add(plan.child(child)?, start, need))
     }
 
     /// The byte ranges of all segments.
@@ -104,6 +102,19 @@ impl Needs {
     pub fn unproven_in_morsel(&self) -> &InMorsel {
         &self.unproven_in_morsel
     }
+}
+
+/// The children of a concat that may hold some of these rows, each with the fragment row at which it
+/// starts; the concat itself starts at fragment row `start`.
+pub(super) fn children_of<'d>(
+    plan: &PlanRef,
+    data: &'d ConcatData,
+    start: u64,
+    rows: &RowRanges<FragmentRows>,
+) -> impl Iterator<Item = (usize, u64)> + use<'d> {
+    let span = rows.clip(&(start..start + plan.rows())).span();
+    let children = span.map_or(0..0, |span| data.children_of(&(span.start - start..span.end - start)));
+    children.filter_map(move |child| Some((child, start + data.child_rows(child)?.start)))
 }
 
 /// Some of a morsel's rows, counted over the morsel.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes, buf::Reader};
 use parquet::arrow::arrow_reader::RowGroups;
-use parquet::basic::{Compression, Encoding, Type};
-use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::basic::{Compression, Type};
+use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::page_index::offset_index::PageLocation;
@@ -17,6 +17,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use trommel_planner::rows::{RowGroupRows, RowRanges};
 
+use super::pages::CheckedPages;
 use crate::io::HeldBytes;
 use crate::metadata::{FragmentMetadata, chunk_range};
 
@@ -70,7 +71,7 @@ impl<'a> Chunk<'a> {
         let bytes = if copies { Arc::new(bytes.copying()) } else { Arc::clone(bytes) };
         let pages = self.pages.map(<[_]>::to_vec);
         let inner = SerializedPageReader::new(bytes, &metadata, self.rows as usize, pages)?;
-        Ok(Box::new(DictionaryFirst { inner, seen: false }))
+        Ok(Box::new(CheckedPages::new(inner, self.metadata.column_descr().max_rep_level())))
     }
 }
 
@@ -186,44 +187,3 @@ impl Iterator for OneChunk {
 }
 
 impl PageIterator for OneChunk {}
-
-/// Pages of which those that need a dictionary come after one; the readers panic at others.
-struct DictionaryFirst<R> {
-    inner: R,
-    seen: bool,
-}
-
-impl<R: PageReader> Iterator for DictionaryFirst<R> {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl<R: PageReader> PageReader for DictionaryFirst<R> {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.inner.get_next_page()?;
-        if let Some(page) = &page {
-            let encoded = matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
-            if page.is_dictionary_page() {
-                self.seen = true;
-            } else if encoded && !self.seen {
-                return Err(ParquetError::General("a page needs a dictionary, but there is none".to_owned()));
-            }
-        }
-        Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.inner.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        self.inner.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.inner.at_record_boundary()
-    }
-}

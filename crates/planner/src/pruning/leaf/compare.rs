@@ -79,17 +79,6 @@ fn constant(value: &ScalarValue) -> Result<Value> {
     Ok(Some(Scalar::new(fold_zeros(&value.to_array()?))))
 }
 
-/// The operator that says the same with its operands swapped.
-pub(in crate::pruning) fn swapped(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::LtEq => CompareOp::GtEq,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::GtEq => CompareOp::LtEq,
-        symmetric => symmetric,
-    }
-}
-
 struct Against {
     op: CompareOp,
     value: Value,

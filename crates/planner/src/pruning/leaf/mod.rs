@@ -11,12 +11,10 @@ mod in_set;
 mod is_null;
 mod like;
 
-use std::fmt;
-
 use arrow::buffer::BooleanBuffer;
 use datafusion_common::{Result, ScalarValue};
 
-pub(super) use compare::{Comparison, swapped};
+pub(super) use compare::Comparison;
 pub(super) use in_set::Membership;
 pub(super) use is_null::NullTest;
 pub(super) use like::{Pattern, next_prefix};
@@ -71,7 +69,7 @@ impl Split {
 }
 
 /// A test as compiled: what is judged once the parameters are known.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) enum Leaf {
     /// See [`Comparison`].
     Compare(Comparison),
@@ -95,16 +93,6 @@ impl Leaf {
             Self::Compare(comparison) => then(&comparison.with_params(params)?),
             Self::InSet(membership) => then(membership),
             Self::IsNull(test) => then(test),
-        }
-    }
-}
-
-impl fmt::Debug for Leaf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compare(leaf) => leaf.fmt(f),
-            Self::InSet(leaf) => leaf.fmt(f),
-            Self::IsNull(leaf) => leaf.fmt(f),
         }
     }
 }

@@ -1,0 +1,178 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! An object store that counts what is read through it.
+//!
+//! Every byte of a file counts, whatever it is for: footers, page indexes, dictionaries, data. A range asked
+//! for counts in full when the store answers, even if the reader then drops the stream, so that a file handed
+//! over as a descriptor ([`GetResultPayload::File`](object_store::GetResultPayload::File)) counts like one that is
+//! streamed. Each range is one request. Listings and `HEAD` requests move no file content and aren't counted.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+};
+
+/// What was read through a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Ranges of files asked for.
+    pub requests: u64,
+    /// Bytes in these ranges.
+    pub bytes: u64,
+}
+
+/// Wraps a store and counts what is read through it.
+#[derive(Debug)]
+pub struct CountingStore {
+    inner: Arc<dyn ObjectStore>,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl CountingStore {
+    /// Counts the reads of `inner`, from nought.
+    pub fn new(inner: Arc<dyn ObjectStore>) -> Self {
+        Self { inner, requests: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    /// What was read so far.
+    pub fn reads(&self) -> Reads {
+        Reads { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+
+    fn count(&self, bytes: u64) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Display for CountingStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "counted {}", self.inner)
+    }
+}
+
+// Every method is forwarded: a default would bypass what the wrapped store does better.
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl ObjectStore for CountingStore {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.inner.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(location, opts).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let head = options.head;
+        let result = self.inner.get_opts(location, options).await?;
+        if !head {
+            self.count(result.range.end - result.range.start);
+        }
+        Ok(result)
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let parts = self.inner.get_ranges(location, ranges).await?;
+        parts.iter().for_each(|part| self.count(part.len() as u64));
+        Ok(parts)
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list_with_offset(prefix, offset)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.inner.rename_opts(from, to, options).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::local::LocalFileSystem;
+    use object_store::{GetRange, GetResultPayload, ObjectStoreExt};
+
+    use super::*;
+
+    /// A local store over a folder with one file of 1 000 bytes; the folder lives as long as the guard.
+    async fn store() -> (CountingStore, Path, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let local = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+        let store = CountingStore::new(Arc::new(local));
+        let path = Path::from("file");
+        store.put(&path, vec![7_u8; 1000].into()).await.unwrap();
+        (store, path, folder)
+    }
+
+    #[tokio::test]
+    async fn ranges_count_one_by_one() {
+        let (store, path, _folder) = store().await;
+        assert_eq!(store.reads(), Reads::default(), "writing isn't reading");
+
+        let parts = store.get_ranges(&path, &[0..10, 500..600]).await.unwrap();
+        assert_eq!(parts.iter().map(Bytes::len).collect::<Vec<_>>(), [10, 100]);
+        assert_eq!(store.reads(), Reads { requests: 2, bytes: 110 });
+
+        store.get_range(&path, 990..1000).await.unwrap();
+        assert_eq!(store.reads(), Reads { requests: 3, bytes: 120 });
+    }
+
+    #[tokio::test]
+    async fn a_suffix_counts_its_own_length() {
+        let (store, path, _folder) = store().await;
+        let options = GetOptions { range: Some(GetRange::Suffix(8)), ..Default::default() };
+        store.get_opts(&path, options).await.unwrap();
+        assert_eq!(store.reads(), Reads { requests: 1, bytes: 8 });
+    }
+
+    #[tokio::test]
+    async fn a_local_file_stays_a_descriptor() {
+        let (store, path, _folder) = store().await;
+        let result = store.get(&path).await.unwrap();
+        assert!(matches!(result.payload, GetResultPayload::File(..)));
+        assert_eq!(store.reads(), Reads { requests: 1, bytes: 1000 });
+    }
+
+    #[tokio::test]
+    async fn heads_lists_and_failures_count_nothing() {
+        let (store, path, _folder) = store().await;
+        store.head(&path).await.unwrap();
+        store.list_with_delimiter(None).await.unwrap();
+        store.get(&Path::from("absent")).await.unwrap_err();
+        assert_eq!(store.reads(), Reads::default());
+    }
+}

@@ -1,0 +1,9 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Verdicts against rows: a model of tables with zones, predicates with a naive evaluator, and what must
+//! hold between the two.
+
+mod families;
+mod model;
+mod predicate;
+mod property;

@@ -1,0 +1,307 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Lowering and execution of a real file, against its rows.
+
+mod fixture;
+
+use std::sync::{Arc, LazyLock};
+
+use arrow::array::UInt64Array;
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Schema};
+use futures::executor::block_on;
+use insta::assert_snapshot;
+use object_store::ObjectStoreExt as _;
+use proptest::prelude::*;
+use rstest::rstest;
+use trommel_planner::expr::BoundExpression;
+use trommel_planner::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull};
+use trommel_planner::index::TableCol;
+
+use self::fixture::{COLUMNS, Fixture, ROWS, Row, row};
+use super::*;
+use crate::lower::{lower, table_field};
+
+static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| block_on(Fixture::new()));
+
+fn number(name: &str) -> usize {
+    COLUMNS.iter().position(|c| *c == name).unwrap()
+}
+
+fn column(name: &str) -> BoundExpression {
+    let table = BoundExpression::root(table_field(FIXTURE.table()));
+    GetItem::of(table, number(name)).unwrap()
+}
+
+fn compare(op: CompareOp, left: BoundExpression, value: impl Into<ScalarValue>) -> BoundExpression {
+    let value = value.into().cast_to(left.field().data_type()).unwrap();
+    Compare::of(op, left, BoundExpression::literal(value)).unwrap()
+}
+
+/// What a predicate is for a row: true or not, or an error.
+type Truth = fn(&Row) -> Option<bool>;
+
+/// A predicate as an expression and as a Rust function, which gives `None` where the expression fails.
+fn predicate(name: &str) -> (BoundExpression, Truth) {
+    let text_number = || Cast::of(column("text"), DataType::Int64).unwrap();
+    let or_null = |e: BoundExpression, op| compare(op, e, 40i64);
+    match name {
+        "k > 120" => (compare(CompareOp::Gt, column("k"), 120i64), |r| Some(r.k.is_some_and(|k| k > 120))),
+        "wide > 40" => (or_null(column("wide"), CompareOp::Gt), |r| Some(r.wide.is_some_and(|w| w > 40))),
+        "k > wide" => (Compare::of(CompareOp::Gt, column("k"), column("wide")).unwrap(), |r| {
+            Some(r.k.zip(r.wide).is_some_and(|(k, w)| k > w))
+        }),
+        "dict = red" => (compare(CompareOp::Eq, column("dict"), "red"), |r| Some(r.dict == Some("red"))),
+        "nest.x < 9" => (compare(CompareOp::Lt, GetItem::of(column("nest"), 0).unwrap(), 9i64), |r| {
+            Some(r.x.is_some_and(|x| x < 9))
+        }),
+        "list is not null" => (IsNull::of(column("list"), true).unwrap(), |r| Some(r.list)),
+        "missing is null" => (IsNull::of(column("missing"), false).unwrap(), |_| Some(true)),
+        "missing = 40" => (or_null(column("missing"), CompareOp::Eq), |_| Some(false)),
+        "part = north" => (compare(CompareOp::Eq, column("part"), "north"), |_| Some(true)),
+        "text <> bad" => (compare(CompareOp::NotEq, column("text"), "bad"), |r| Some(r.number.is_some())),
+        "text::int < 40" => (or_null(text_number(), CompareOp::Lt), |r| r.number.map(|n| n < 40)),
+        "text <> bad and text::int < 40" => {
+            let guard = compare(CompareOp::NotEq, column("text"), "bad");
+            let number = or_null(text_number(), CompareOp::Lt);
+            (And::of([guard, number]).unwrap(), |r| Some(r.number.is_some_and(|n| n < 40)))
+        }
+        name => panic!("no predicate {name}"),
+    }
+}
+
+const PREDICATES: [&str; 12] = [
+    "k > 120",
+    "wide > 40",
+    "k > wide",
+    "dict = red",
+    "nest.x < 9",
+    "list is not null",
+    "missing is null",
+    "missing = 40",
+    "part = north",
+    "text <> bad",
+    "text::int < 40",
+    "text <> bad and text::int < 40",
+];
+
+fn read(
+    fixture: &Fixture,
+    projection: &[usize],
+    conjuncts: &[BoundExpression],
+    rows: &RowRanges<FragmentRows>,
+    proven: &RowRanges<FragmentRows>,
+) -> Result<MorselOutput, ScanError> {
+    let projection: Vec<_> = projection.iter().map(|c| TableCol(*c)).collect();
+    let plan = ReadPlan::new(&fixture.fragment, &projection, conjuncts)?;
+    block_on(read_morsel(&fixture.fragment, &plan, Morsel { rows, proven, params: &[] }, &fixture.io))
+}
+
+fn ranges(rows: impl IntoIterator<Item = usize>) -> RowRanges<FragmentRows> {
+    rows.into_iter().map(|i| i as u64..i as u64 + 1).collect()
+}
+
+/// The rows that satisfy all predicates, asked in order; `None` when one fails for a row it must see.
+fn survivors(rows: &[usize], proven: &[usize], truths: &[Truth]) -> Option<Vec<usize>> {
+    let passes = |i: &usize| {
+        let mut asked = truths.iter().filter(|_| !proven.contains(i));
+        // The first predicate that isn't true decides, be it false or an error.
+        asked.find_map(|truth| match truth(&row(*i)) {
+            Some(true) => None,
+            other => Some(other),
+        })
+    };
+    let passed: Vec<_> = rows.iter().map(|i| (*i, passes(i))).collect();
+    let failed = passed.iter().any(|(_, passes)| *passes == Some(None));
+    (!failed).then(|| passed.into_iter().filter(|(_, p)| p.is_none()).map(|(i, _)| i).collect())
+}
+
+/// Sorted row numbers: a few runs, or many single rows.
+fn some_rows() -> impl Strategy<Value = Vec<usize>> {
+    let runs = prop::collection::vec((0..ROWS, 1..160usize), 0..4).prop_map(|runs| {
+        (0..ROWS).filter(|i| runs.iter().any(|(from, len)| (*from..from + len).contains(i))).collect()
+    });
+    let singles = (2usize..9, 0..9usize).prop_map(|(n, skip)| (0..ROWS).skip(skip).step_by(n).collect());
+    prop_oneof![4 => runs, 1 => singles, 1 => Just((0..ROWS).collect())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn output_is_what_filtering_all_rows_gives(
+        rows in some_rows(),
+        known in some_rows(),
+        predicates in prop::collection::vec(prop::sample::select(PREDICATES.to_vec()), 0..4),
+        projection in prop::collection::vec(0..COLUMNS.len(), 0..5),
+    ) {
+        let (conjuncts, truths): (Vec<_>, Vec<_>) = predicates.iter().map(|p| predicate(p)).unzip();
+        // Rows that are known to satisfy the predicates do.
+        let satisfied = |i: &usize| truths.iter().all(|t| t(&row(*i)) == Some(true));
+        let proven: Vec<_> = known.into_iter().filter(satisfied).collect();
+        let output = read(&FIXTURE, &projection, &conjuncts, &ranges(rows.clone()), &ranges(proven.clone()));
+        let Some(expected) = survivors(&rows, &proven, &truths) else {
+            let error = output.unwrap_err().to_string();
+            prop_assert!(error.contains("part=north/file.parquet") && error.contains("bad"), "{error}");
+            return Ok(());
+        };
+        let output = output.unwrap();
+        prop_assert_eq!(output.rows as usize, expected.len());
+        prop_assert!(output.rows_decoded as usize <= rows.len());
+        prop_assert_eq!(output.columns.len(), projection.len());
+        let indices: UInt64Array = expected.iter().map(|i| *i as u64).collect();
+        for (column, values) in projection.iter().zip(&output.columns) {
+            let field = FIXTURE.table().field(*column);
+            prop_assert_eq!(values.data_type(), field.data_type());
+            prop_assert_eq!(values, &take(&FIXTURE.expected[*column], &indices, None).unwrap(), "{}", field);
+        }
+    }
+}
+
+#[test]
+fn a_conjunct_does_not_see_rows_that_an_earlier_one_removed() {
+    let (guard, number) = (predicate("text <> bad").0, predicate("text::int < 40").0);
+    let (all, none) = (RowRanges::all(ROWS as u64), RowRanges::empty());
+    assert!(read(&FIXTURE, &[0], &[guard.clone(), number.clone()], &all, &none).unwrap().rows > 0);
+    let error = read(&FIXTURE, &[0], &[number, guard], &all, &none).unwrap_err().to_string();
+    assert!(error.contains("file.parquet") && error.contains("bad"), "{error}");
+}
+
+/// What needs no segment does no I/O, whatever is asked of it: the file isn't even there.
+#[rstest]
+#[case::count(&[], &[], ROWS as u64)]
+#[case::constants(&["part", "missing"], &[], ROWS as u64)]
+#[case::constant_filter(&["part"], &["part = north", "missing is null"], ROWS as u64)]
+#[case::never(&["part"], &["part = north", "missing = 40"], 0)]
+fn plans_without_segments_read_nothing(#[case] names: &[&str], #[case] filters: &[&str], #[case] rows: u64) {
+    let fixture = block_on(Fixture::new());
+    block_on(fixture.store.delete(&fixture.fragment.fragment.location)).unwrap();
+    let requests = fixture.counters.requests();
+    let projection: Vec<_> = names.iter().map(|n| number(n)).collect();
+    let conjuncts: Vec<_> = filters.iter().map(|p| predicate(p).0).collect();
+    let all = RowRanges::all(ROWS as u64);
+    let output = read(&fixture, &projection, &conjuncts, &all, &RowRanges::empty()).unwrap();
+    assert_eq!((output.rows, output.rows_decoded, output.columns.len()), (rows, 0, names.len()));
+    assert!(output.columns.iter().all(|c| c.len() as u64 == rows));
+    assert_eq!(fixture.counters.requests(), requests);
+}
+
+/// Columns of proven rows are read for the output only, and segments that turn out not to matter aren't
+/// decoded.
+#[rstest]
+#[case::nothing_proven(&["k"], "wide > 40", 0..0, ROWS as u64)]
+#[case::all_proven(&[], "list is not null", 0..350, 0)]
+#[case::a_row_group_proven(&[], "list is not null", 100..200, 250)]
+#[case::output_of_proven_rows(&["k"], "list is not null", 0..350, ROWS as u64)]
+#[case::no_survivor(&["k"], "missing = 40", 0..0, 0)]
+fn rows_decoded(
+    #[case] names: &[&str],
+    #[case] filter: &str,
+    #[case] proven: Range<u64>,
+    #[case] decoded: u64,
+) {
+    let projection: Vec<_> = names.iter().map(|n| number(n)).collect();
+    let (all, proven) = (RowRanges::all(ROWS as u64), RowRanges::single(proven));
+    let output = read(&FIXTURE, &projection, &[predicate(filter).0], &all, &proven).unwrap();
+    assert_eq!(output.rows_decoded, decoded);
+}
+
+#[test]
+fn rows_that_the_fragment_lacks_are_an_error() {
+    let rows = RowRanges::single(340..351);
+    let error = read(&FIXTURE, &[], &[], &rows, &RowRanges::empty()).unwrap_err().to_string();
+    assert!(error.contains("file.parquet"), "{error}");
+}
+
+/// A column declared NOT NULL may be optional in the file, as long as it has no NULL.
+#[rstest]
+#[case::no_nulls("text", None)]
+#[case::nulls("k", Some("column \"k\" is declared NOT NULL, but has NULLs in row group 1"))]
+fn columns_declared_not_null(#[case] name: &str, #[case] error: Option<&str>) {
+    let fields = FIXTURE.table().fields().iter().map(|f| match f.name() == name {
+        true => f.as_ref().clone().with_nullable(false),
+        false => f.as_ref().clone(),
+    });
+    let table = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let OpenFragment { fragment, metadata, .. } = &FIXTURE.fragment;
+    let fragment = OpenFragment::open(Arc::clone(fragment), Arc::clone(metadata), &table, 1).unwrap();
+    let plan = ReadPlan::new(&fragment, &[TableCol(number(name))], &[]).unwrap();
+    let (rows, proven) = (RowRanges::single(150..200), RowRanges::empty());
+    let morsel = Morsel { rows: &rows, proven: &proven, params: &[] };
+    let output = block_on(read_morsel(&fragment, &plan, morsel, &FIXTURE.io));
+    match error {
+        None => assert_eq!(output.unwrap().rows, 50),
+        Some(error) => assert!(output.unwrap_err().to_string().ends_with(error)),
+    }
+}
+
+#[test]
+fn a_fragment_is_lowered_as_it_is_looked_at() {
+    let plan = lower(&FIXTURE.fragment).unwrap();
+    assert_snapshot!(plan.tree(), @r"
+    pack: struct of 8 × 350
+      k … part not made yet
+    ");
+    for name in ["k", "wide", "missing", "part"] {
+        let column = plan.child(number(name)).unwrap();
+        if name == "wide" {
+            column.child(0).unwrap().child(1).unwrap();
+        }
+    }
+    assert_snapshot!(plan.tree(), @r"
+    pack: struct of 8 × 350
+      k = concat: Int64? × 350
+        0 … 3 not made yet
+      wide = eval(CAST($ AS Int64)): Int64? × 350
+        input = concat: Int32? × 350
+          0 not made yet
+          1 = segment_scan(row group 1, column 2): Int32? × 100
+          2 … 3 not made yet
+      dict … text not made yet
+      missing = eval(NULL): Int64? × 350
+        input = pack: struct of 0 × 350
+      part = eval('north'): Utf8 × 350
+        input = pack: struct of 0 × 350
+    ");
+}
+
+#[test]
+fn plans_of_a_scan() {
+    let conjuncts = ["wide > 40", "k > wide", "nest.x < 9", "part = north"].map(|p| predicate(p).0);
+    let projection = [TableCol(number("wide")), TableCol(number("dict")), TableCol(number("part"))];
+    let plan = ReadPlan::new(&FIXTURE.fragment, &projection, &conjuncts).unwrap();
+    let wide = &plan.conjuncts()[0];
+    wide.child(2).unwrap();
+    assert_snapshot!(wide.tree(), @r"
+    concat: Boolean? × 350
+      0 … 1 not made yet
+      2 = eval(CAST($ AS Int64) > 40): Boolean? × 100
+        input = segment_scan(row group 2, column 2): Int32? × 100
+      3 not made yet
+    ");
+    assert_snapshot!(plan.conjuncts()[1].tree(), @r"
+    eval($.@k > $.@wide): Boolean? × 350
+      input = pack: struct of 2 × 350
+        @k = concat: Int64? × 350
+          0 … 3 not made yet
+        @wide = concat: Int64? × 350
+          0 … 3 not made yet
+    ");
+    assert_snapshot!(plan.conjuncts()[2].tree(), @r"
+    concat: Boolean? × 350
+      0 … 3 not made yet
+    ");
+    assert_snapshot!(plan.conjuncts()[3].tree(), @r"
+    eval('north' = 'north'): Boolean × 350
+      input = pack: struct of 0 × 350
+    ");
+    assert_snapshot!(plan.projection().tree(), @r"
+    pack: struct of 3 × 350
+      wide = concat: Int64? × 350
+        0 … 3 not made yet
+      dict = concat: Dictionary(Int32, Utf8)? × 350
+        0 … 3 not made yet
+      part = eval('north'): Utf8 × 350
+        input = pack: struct of 0 × 350
+    ");
+}
