@@ -140,7 +140,7 @@ impl fmt::Display for DataFusionExpr {
 }
 
 /// Whether any node of the tree satisfies `test`.
-fn any(expr: &Expr, mut test: impl FnMut(&Expr) -> bool) -> bool {
+pub(super) fn any(expr: &Expr, mut test: impl FnMut(&Expr) -> bool) -> bool {
     let mut stack = vec![expr];
     while let Some(node) = stack.pop() {
         if test(node) {

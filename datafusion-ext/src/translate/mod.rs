@@ -18,16 +18,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StructArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use arrow::datatypes::{DataType, Field, Fields, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::format::DEFAULT_FORMAT_OPTIONS;
 use datafusion::functions::core::getfield::GetFieldFunc;
 use datafusion::functions::core::r#struct::StructFunc;
-use datafusion::logical_expr::Operator;
+use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
-    NotExpr, TryCastExpr,
+    NegativeExpr, NotExpr, TryCastExpr,
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
@@ -143,10 +143,10 @@ impl Translator<'_> {
             return None;
         }
         let needle = self.needle(in_list.expr());
-        let literals = in_list.list().iter().map(|item| item.downcast_ref::<Literal>());
-        match literals.collect::<Option<Vec<_>>>() {
-            Some(literals) => {
-                let values = constants(literals.into_iter().map(Literal::value), needle.field().data_type())?;
+        let items = in_list.list().iter().map(|item| self.constant(item)).collect::<Option<Vec<_>>>();
+        match items {
+            Some(items) => {
+                let values = constants(items, needle.field().data_type())?;
                 InSet::of(needle, Arc::new(ValueSet::try_new(&values).ok()?), in_list.negated()).ok()
             }
             // The needle is repeated, so it must not change between repetitions.
@@ -159,6 +159,23 @@ impl Translator<'_> {
                 let any = Or::of(equals.collect::<Option<Vec<_>>>()?).ok()?;
                 if in_list.negated() { Not::of(any).ok() } else { Some(any) }
             }
+        }
+    }
+
+    /// The value of an item of a list, if it is the same for every row.
+    fn constant(&self, item: &Expr) -> Option<ScalarValue> {
+        if let Some(literal) = item.downcast_ref::<Literal>() {
+            return Some(literal.value().clone());
+        }
+        let made_of_constants = |e: &Expr| {
+            e.is::<Literal>() || e.is::<CastExpr>() || e.is::<NegativeExpr>() || e.is::<ScalarFunctionExpr>()
+        };
+        if is_volatile(item) || foreign::any(item, |e| !made_of_constants(e)) {
+            return None;
+        }
+        match item.evaluate(&RecordBatch::new_empty(Arc::clone(self.table))).ok()? {
+            ColumnarValue::Scalar(value) => Some(value),
+            ColumnarValue::Array(_) => None,
         }
     }
 
@@ -221,16 +238,16 @@ impl Translator<'_> {
 
 /// The constants of a list as an array of the type of what is sought (dictionaries aside); `None` when
 /// they aren't of that type.
-fn constants<'a>(values: impl Iterator<Item = &'a ScalarValue>, needle: &DataType) -> Option<ArrayRef> {
+fn constants(values: Vec<ScalarValue>, needle: &DataType) -> Option<ArrayRef> {
     let data_type = match needle {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
     };
     let null = ScalarValue::try_new_null(data_type).ok()?;
-    let values = values.map(|value| match value {
-        ScalarValue::Dictionary(_, value) => value.as_ref().clone(),
+    let values = values.into_iter().map(|value| match value {
+        ScalarValue::Dictionary(_, value) => *value,
         ScalarValue::Null => null.clone(),
-        value => value.clone(),
+        value => value,
     });
     let values = ScalarValue::iter_to_array(values).ok()?;
     match (values.data_type(), data_type) {
@@ -239,7 +256,7 @@ fn constants<'a>(values: impl Iterator<Item = &'a ScalarValue>, needle: &DataTyp
         (DataType::Struct(own), DataType::Struct(needle)) if same_types(own, needle) => {
             let nullable: Fields = needle.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
             let tuples = values.as_struct();
-            let nulls = arrow::array::Array::nulls(tuples).cloned();
+            let nulls = tuples.nulls().cloned();
             Some(Arc::new(StructArray::try_new(nullable, tuples.columns().to_vec(), nulls).ok()?))
         }
         _ => None,
