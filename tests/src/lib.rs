@@ -1,2 +1,11 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
-//! Placeholder while the workspace is set up.
+
+//! Tests of Trommel across crates.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`session`] | sessions for every way the tests run a table |
+//! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
+
+pub mod session;
+pub mod slt;

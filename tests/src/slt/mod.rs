@@ -1,0 +1,15 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! SQL cases (sqllogictest files) against any scan.
+
+mod column;
+mod database;
+mod exceptions;
+mod report;
+mod run;
+mod value;
+
+pub use column::Column;
+pub use exceptions::{Exception, Exceptions};
+pub use report::{CaseId, Failure, Report};
+pub use run::run;
