@@ -4,8 +4,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
 
+pub mod relation;
 pub mod session;
 pub mod slt;
