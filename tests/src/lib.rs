@@ -4,10 +4,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`differential`] | random tables and queries against an in-memory oracle |
 //! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
 
+pub mod differential;
 pub mod relation;
 pub mod session;
 pub mod slt;

@@ -10,6 +10,7 @@ mod run;
 mod value;
 
 pub use column::Column;
+pub(crate) use database::panic_text;
 pub use exceptions::{Exception, Exceptions};
 pub use report::{CaseId, Failure, Report};
 pub use run::run;
