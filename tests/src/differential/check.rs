@@ -141,3 +141,54 @@ fn note_metrics(plan: &dyn ExecutionPlan, words: &mut Vec<String>) {
         note_metrics(child.as_ref(), words);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::Kind;
+    use super::super::layout::Layout;
+    use super::super::table::{Arrangement, Column, Table};
+    use super::*;
+    use crate::relation::Relation;
+
+    /// A scenario on DataFusion's own scan: 40 clustered rows, one value in `specials` special.
+    fn scenario(sql: &str, specials: u8) -> Scenario {
+        let column =
+            |kind| Column { kind, spread: 20, arrangement: Arrangement::Clustered, nulls: 0, specials };
+        let table = Table { rows: 40, columns: Kind::ALL.map(column).to_vec(), seed: 3 };
+        let relation = Relation::default();
+        let (sql, reference) = (sql.to_owned(), sql.to_owned());
+        Scenario {
+            build: Table { rows: 3, ..table.clone() },
+            table,
+            layouts: vec![Layout {
+                row_group_rows: 8,
+                page_rows: 4,
+                page_index: true,
+                dictionary: true,
+                statistics: true,
+                bloom: false,
+            }],
+            mode: Mode::new(Format::Parquet, 3),
+            queries: vec![Query { shape: "filter", sql, reference, relation, forms: Vec::new() }],
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn right_answers_pass() {
+        let words = check(&scenario("SELECT id, s FROM t WHERE f > 2.0", 0)).await.unwrap();
+        assert_eq!(words, ["answer=filter: rows"]);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_nan_that_the_scan_skips_is_found() {
+        // NaN is above every number, but not above the bounds in a file.
+        let error = check(&scenario("SELECT id FROM t WHERE f > 1e300", 3)).await.unwrap_err();
+        assert!(format!("{error:#}").contains("rows where"), "{error:#}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_error_of_both_passes() {
+        let words = check(&scenario("SELECT 1 / (id % 2) FROM t", 0)).await.unwrap();
+        assert_eq!(words, ["answer=filter: error"]);
+    }
+}

@@ -7,7 +7,6 @@ use std::fmt::{self, Display};
 
 use super::predicate::FORMS;
 use super::query::{LIMIT_INSIDE_SHAPES, SHAPES};
-use crate::session::Format;
 
 /// How often each word came up.
 #[derive(Debug, Default)]
@@ -22,9 +21,9 @@ impl Coverage {
     }
 
     /// The words that must come up but did so less than `least` times.
-    pub fn missing(&self, format: Format, least: usize) -> Vec<String> {
+    pub fn missing(&self, tame: bool, least: usize) -> Vec<String> {
         let count = |word: &String| self.0.get(word).copied().unwrap_or(0);
-        let short = required(format).into_iter().filter(|word| count(word) < least);
+        let short = required(tame).into_iter().filter(|word| count(word) < least);
         short.map(|word| format!("{word}: {} times, {least} are asked", count(&word))).collect()
     }
 }
@@ -40,7 +39,7 @@ impl Display for Coverage {
 }
 
 /// Every axis at each of its values, every shape, with rows in its answer too, and every form of predicate.
-fn required(format: Format) -> Vec<String> {
+fn required(tame: bool) -> Vec<String> {
     let switches = ["linked", "partitioned-joins", "join-filter", "topk-filter", "aggregate-filter"];
     let layouts = ["page-index", "dictionary", "statistics", "bloom"];
     let axes = switches.map(|axis| format!("mode/{axis}")).into_iter();
@@ -53,7 +52,7 @@ fn required(format: Format) -> Vec<String> {
     words.extend(["Clustered", "Random", "Skewed", "Runs"].map(|name| format!("arrangement={name}")));
     words.extend(FORMS.map(|form| format!("predicate={form}")));
     let mut shapes = SHAPES.to_vec();
-    if format == Format::Trommel {
+    if !tame {
         shapes.extend(LIMIT_INSIDE_SHAPES);
     }
     for shape in shapes {

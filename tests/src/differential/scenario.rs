@@ -29,9 +29,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A strategy for scenarios on `format`. Those on DataFusion's own scan leave out what it is known to get wrong.
-    pub fn strategy(format: Format) -> impl Strategy<Value = Self> {
-        let tame = format == Format::Parquet;
+    /// A strategy for scenarios on `format`. `tame` ones leave out what DataFusion's own scan is known to get wrong.
+    pub fn strategy(format: Format, tame: bool) -> impl Strategy<Value = Self> {
         (
             Table::strategy(prop_oneof![1 => 0usize..4, 12 => 4usize..400], tame),
             vec(Layout::strategy(), 1..5),

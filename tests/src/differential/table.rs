@@ -122,10 +122,10 @@ impl Column {
 
     fn strategy(kind: Kind, tame: bool) -> impl Strategy<Value = Self> {
         let arrangement = prop_oneof![
-            Just(Arrangement::Clustered),
-            Just(Arrangement::Random),
-            Just(Arrangement::Skewed),
-            Just(Arrangement::Runs),
+            3 => Just(Arrangement::Clustered),
+            1 => Just(Arrangement::Random),
+            1 => Just(Arrangement::Skewed),
+            2 => Just(Arrangement::Runs),
         ];
         let nulls = prop_oneof![3 => Just(0u8), 3 => Just(10), 2 => Just(2), 1 => Just(1)];
         let specials = if tame && matches!(kind, Kind::Int32 | Kind::Int64 | Kind::Float64) {
