@@ -9,6 +9,12 @@
 //! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `cargo run -p trommel-tests --bin slt -- [--format PARQUET] PATH…` | runs SQL cases |
+//! | `cargo run -p trommel-tests --bin differential -- --iterations N` | random queries against the oracle |
+//! | `cargo run -p trommel-tests --bin mutants` | shows that the tests notice the faults of `mutants.txt` |
 
 pub mod differential;
 pub mod mutants;
