@@ -36,6 +36,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let outcome = differential::run(&Plan { format, tame, iterations, seed, only })?;
     if coverage {
         print!("{}", outcome.coverage);
+        let least = usize::try_from(outcome.iterations / 100)?;
+        outcome.coverage.missing(tame, least).iter().for_each(|word| println!("too seldom: {word}"));
     }
     for finding in &outcome.findings {
         println!("{finding}");
