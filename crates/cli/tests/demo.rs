@@ -35,7 +35,9 @@ fn the_engines_agree_and_nothing_is_left_behind() {
     let printed = demo(temporary.path(), &["--scale", "0.001", "--repeat", "1"]).unwrap();
     let text = printed.out;
     assert_eq!(printed.code, Some(if TROMMEL_WORKS { 0 } else { 1 }), "{text}{}", printed.err);
-    for query in ["TopK, unsorted", "TopK, clustered", "join", "join, partitioned", "key range"] {
+    for query in
+        ["TopK, unsorted", "TopK, clustered", "join", "join, collected", "join, partitioned", "key range"]
+    {
         assert!(text.contains(&format!("│ {query} ")), "{text}");
     }
     assert!(!text.contains("WRONG ANSWER") && !text.contains("FAILED: stock"), "{text}");
