@@ -291,7 +291,7 @@ fn sets_of_floats_hold_both_zeros() {
     assert_eq!(both(&columns)[1], [Some(true), Some(true), Some(false), None]);
 
     // Inside of what DataFusion evaluates.
-    let nullif = SessionContext::new().state().scalar_functions()["nullif"].clone();
+    let nullif = datafusion::functions::core::nullif();
     let args = vec![plain, lit(false) as Expr];
     let config = Arc::clone(SessionContext::new().state().config_options());
     let foreign: Expr = Arc::new(ScalarFunctionExpr::try_new(nullif, args, &schema, config).unwrap());
