@@ -9,7 +9,6 @@ use datafusion::common::{Result, exec_datafusion_err};
 use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
-use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::Kept;
 use trommel_scan::lower::ReadPlan;
 
@@ -18,7 +17,7 @@ use super::filters::BoundFilters;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
 use super::queue::Queue;
-use super::units::{PageGrid, Unit, cut};
+use super::units::{PageGrid, Unit, cut, split};
 use crate::live::LiveFilters;
 use crate::table::ScanFragment;
 
@@ -64,16 +63,10 @@ pub struct Execution {
     filters: Result<BoundFilters>,
     live: LiveFilters,
     grids: Vec<PageGrid>,
-    fragments: Vec<FragmentState>,
+    /// How each fragment is read, worked out when its first morsel is.
+    plans: Vec<OnceLock<Result<ReadPlan>>>,
     queue: Queue<Unit>,
     limit: Limit,
-}
-
-/// What is worked out once per fragment, when its first unit is claimed.
-#[derive(Debug, Default)]
-struct FragmentState {
-    verdicts: OnceLock<Verdicts>,
-    plan: OnceLock<Result<ReadPlan>>,
 }
 
 impl Execution {
@@ -82,14 +75,17 @@ impl Execution {
         let snapshot = &scan.snapshot;
         let projection = scan.projection.targets().to_vec();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
-        let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.linked, scan.asked.clone());
+        let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone());
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
         let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
-        if scan.sequence.promised.is_none()
-            && let Some(promise) = Promise::of(&scan.live, scan.asked.as_ref())
-        {
+        let promise = Promise::of(&scan.live, scan.asked.as_ref()).filter(|_| scan.sequence.promised.is_none());
+        if scan.fetch.is_some() {
+            // A few pages may be enough.
+            let rest = units.split_off(scan.partitions.min(units.len()));
+            units = units.into_iter().flat_map(|unit| split(unit, &grids, 1)).chain(rest).collect();
+        } else if let Some(promise) = promise {
             units = priority::arrange(units, snapshot, &grids, promise, scan.partitions);
         }
         Self {
@@ -97,7 +93,7 @@ impl Execution {
             filters,
             live,
             grids,
-            fragments: snapshot.fragments.iter().map(|_| FragmentState::default()).collect(),
+            plans: snapshot.fragments.iter().map(|_| OnceLock::new()).collect(),
             queue: Queue::new(units, scan.sharing, scan.partitions),
             limit: Limit::new(scan.fetch, scan.sequence.promised.is_some()),
             scan: scan.variant(),
@@ -119,7 +115,7 @@ impl Execution {
     /// # Errors
     /// When the fragment can't be read as the table, or a filter can't be evaluated at all.
     pub fn read_plan(&self, morsel: &Morsel) -> Result<&ReadPlan> {
-        let plan = self.fragments[morsel.fragment].plan.get_or_init(|| {
+        let plan = self.plans[morsel.fragment].get_or_init(|| {
             let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
             Ok(ReadPlan::new(&self.fragment(morsel).open, &self.projection, &filters.conjuncts)?)
         });
@@ -130,13 +126,12 @@ impl Execution {
     pub fn claim(&self, partition: usize, metrics: &ScanMetrics) -> Claim {
         let Some(unit) = self.queue.claim(partition) else { return Claim::Done };
         let _judging = metrics.judging.timer();
-        let open = &self.scan.snapshot.fragments[unit.fragment].open;
         let grid = &self.grids[unit.fragment];
         let all = RowRanges::single(unit.rows.clone());
         let pages = grid.cells(&all);
 
-        let verdicts = self.static_verdicts(unit, open, metrics);
-        let (rows, proven) = match verdicts {
+        let verdicts = self.static_verdicts(unit, metrics);
+        let (rows, proven) = match &verdicts {
             Some(verdicts) => (verdicts.may.clip(&unit.rows), verdicts.all.clip(&unit.rows)),
             None if self.scan.filters.is_empty() => (all.clone(), all),
             None => (all, RowRanges::empty()),
@@ -145,7 +140,7 @@ impl Execution {
         metrics.pages_static.add_pruned(pages - left);
         metrics.pages_static.add_matched(left);
         if let Some(group) = &unit.opens {
-            match verdicts.is_none_or(|verdicts| verdicts.may.overlaps(group)) {
+            match verdicts.as_ref().is_none_or(|verdicts| verdicts.may.overlaps(group)) {
                 true => metrics.row_groups_static.add_matched(1),
                 false => metrics.row_groups_static.add_pruned(1),
             }
@@ -210,14 +205,14 @@ impl Execution {
         })
     }
 
-    /// What the static filters say of the unit's fragment; `None` when zones say nothing of them.
-    fn static_verdicts(&self, unit: &Unit, open: &OpenFragment, metrics: &ScanMetrics) -> Option<&Verdicts> {
+    /// What the static filters say of the unit's rows, and of its whole row group if it is the first there;
+    /// `None` when zones say nothing of them.
+    fn static_verdicts(&self, unit: &Unit, metrics: &ScanMetrics) -> Option<Verdicts> {
         let prune = self.filters.as_ref().ok()?.prune.as_ref()?;
-        Some(self.fragments[unit.fragment].verdicts.get_or_init(|| {
-            let verdicts = prune.judge(self.zones(unit.fragment), &RowRanges::all(open.metadata.rows()), &[]);
-            metrics.errors.add(verdicts.errors);
-            verdicts
-        }))
+        let rows = RowRanges::single(unit.opens.clone().unwrap_or_else(|| unit.rows.clone()));
+        let verdicts = prune.judge(self.zones(unit.fragment), &rows, &[]);
+        metrics.errors.add(verdicts.errors);
+        Some(verdicts)
     }
 
     fn zones(&self, fragment: usize) -> &dyn ZoneSource {

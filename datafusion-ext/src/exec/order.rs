@@ -15,7 +15,7 @@ use trommel_planner::floats::is_float;
 use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{ColumnPath, Level, ZoneSource};
 
-use crate::table::{ScanFragment, Snapshot};
+use crate::table::Snapshot;
 
 /// The order in which fragments are read, and the row order that follows from it.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Sequence {
     pub fn of(snapshot: &Snapshot) -> Self {
         let listed: Vec<_> = (0..snapshot.fragments.len()).collect();
         let proven = snapshot.order.iter().find_map(|order| {
-            let fragments = prove(&snapshot.fragments, order.first()?)?;
+            let fragments = prove(snapshot, order.first()?)?;
             Some(Self { fragments, promised: LexOrdering::new(order.iter().cloned()) })
         });
         proven.unwrap_or(Self { fragments: listed, promised: None })
@@ -39,14 +39,15 @@ impl Sequence {
 }
 
 /// The sequence in which all rows of each fragment come before all rows of the next by `key`.
-fn prove(fragments: &[ScanFragment], key: &PhysicalSortExpr) -> Option<Vec<usize>> {
+fn prove(snapshot: &Snapshot, key: &PhysicalSortExpr) -> Option<Vec<usize>> {
+    let fragments = &snapshot.fragments;
     if fragments.len() <= 1 {
         return Some((0..fragments.len()).collect());
     }
     let column = TableCol(key.expr.downcast_ref::<Column>()?.index());
     let mut hulls: Vec<_> = (0..fragments.len())
         .filter(|f| fragments[*f].open.metadata.rows() > 0)
-        .map(|f| Some((f, hull(&fragments[f], column)?)))
+        .map(|f| Some((f, hull(snapshot.zones(f), column)?)))
         .collect::<Option<_>>()?;
     let ascending = |a: &ScalarValue, b: &ScalarValue| a.partial_cmp(b).unwrap_or(Ordering::Equal);
     hulls.sort_by(|(_, a), (_, b)| ascending(&a.0, &b.0));
@@ -60,8 +61,8 @@ fn prove(fragments: &[ScanFragment], key: &PhysicalSortExpr) -> Option<Vec<usize
 
 /// Bounds of all of a fragment's values of a column. `None` when they are unknown, when there may be
 /// NULLs (which sort outside any bound), and for floats (NaNs do too, and ±0 are told apart by sorting).
-fn hull(fragment: &ScanFragment, column: TableCol) -> Option<(ScalarValue, ScalarValue)> {
-    let zones = fragment.open.zones.zones(&ColumnPath::from(column), Level::RowGroup)?;
+fn hull(zones: &dyn ZoneSource, column: TableCol) -> Option<(ScalarValue, ScalarValue)> {
+    let zones = zones.zones(&ColumnPath::from(column), Level::RowGroup)?;
     if is_float(zones.data_type()) || (0..zones.len()).any(|zone| zones.null_count(zone) != Some(0)) {
         return None;
     }

@@ -68,7 +68,7 @@ impl ExecutionPlan for FilteredReadExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let execution = self.executions.join(partition, OnceExecution::new).ok_or_else(|| {
+        let execution = self.executions.join(partition, &context, OnceExecution::new).ok_or_else(|| {
             exec_datafusion_err!("partition {partition} of a scan with {} partitions", self.partitions)
         })?;
         let metrics = ScanMetrics::new(&self.metrics, partition);

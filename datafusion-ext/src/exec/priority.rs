@@ -80,11 +80,7 @@ pub fn arrange(
 ) -> Vec<Unit> {
     let mut units = sort(units, snapshot, promise);
     let rest = units.split_off(starters.min(units.len()));
-    let cut = |unit: Unit| {
-        let grid = &grids[unit.fragment];
-        split(unit, grid, 1)
-    };
-    let pieces = units.into_iter().flat_map(cut);
+    let pieces = units.into_iter().flat_map(|unit| split(unit, grids, 1));
     sort(pieces.chain(rest).collect(), snapshot, promise)
 }
 

@@ -45,14 +45,16 @@ impl FilteredReadExec {
     }
 
     fn work_out(&self) -> Result<Statistics> {
-        let table = self.with_filters(self.of_table())?;
+        let table = self.with_filters(self.of_table());
         let columns = self.projection.targets().iter().map(|c| table.column_statistics[c.index()].clone());
         let column_statistics: Vec<_> = columns.collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
         let output =
             Statistics { num_rows: table.num_rows, total_byte_size: total.to_inexact(), column_statistics };
-        output.with_fetch(self.fetch, 0, 1)
+        // With an order promised each partition has a limit of its own.
+        let limits = if self.sequence.promised.is_some() { self.partitions } else { 1 };
+        output.with_fetch(self.fetch, 0, limits)
     }
 
     /// The table's statistics, no filter applied. Only the columns that matter are looked at.
@@ -74,22 +76,23 @@ impl FilteredReadExec {
 
     /// The statistics after the static filters: what a `FilterExec` would estimate, but no more rows than
     /// there are in zones that may match.
-    fn with_filters(&self, table: Statistics) -> Result<Statistics> {
+    fn with_filters(&self, table: Statistics) -> Statistics {
         if self.filters.is_empty() {
-            return Ok(table);
+            return table;
         }
         let input = Arc::new(EmptyExec::new(Arc::clone(&self.snapshot.table)));
-        let filter = FilterExecBuilder::new(self.filters.conjunction(), input).build()?;
         let table = Arc::new(table);
         // An estimate may fail where no row would: negating a bound can overflow though no value does.
-        let estimate = filter.statistics_from_inputs(&[Arc::clone(&table)], &StatisticsArgs::new());
+        let estimate = FilterExecBuilder::new(self.filters.conjunction(), input)
+            .build()
+            .and_then(|filter| filter.statistics_from_inputs(&[Arc::clone(&table)], &StatisticsArgs::new()));
         let mut statistics = Arc::unwrap_or_clone(estimate.unwrap_or(table)).to_inexact();
         let may = Precision::Inexact(self.rows_that_may_match() as usize);
         statistics.num_rows = match statistics.num_rows {
             Precision::Absent => may,
             estimate => estimate.min(&may),
         };
-        Ok(statistics)
+        statistics
     }
 
     fn rows_that_may_match(&self) -> u64 {
@@ -161,12 +164,12 @@ fn extreme(zones: &ZoneColumn, bound: Option<&Bound>, max: bool) -> Precision<Sc
 fn output_bytes(snapshot: &Snapshot, column: TableCol, rows: u64) -> usize {
     let field = snapshot.table.field(column.index());
     if let Some(width) = field.data_type().primitive_width() {
-        return rows as usize * width;
+        return (rows as usize).saturating_mul(width);
     }
     let each = snapshot.fragments.iter().map(|fragment| {
         let columns = file_columns(&fragment.open, &[column]);
         let groups = 0..fragment.open.metadata.row_groups().len();
-        groups.map(|group| uncompressed_bytes(&fragment.open, group, &columns)).sum::<u64>()
+        groups.map(|group| uncompressed_bytes(&fragment.open, group, &columns)).fold(0, u64::saturating_add)
     });
-    each.sum::<u64>() as usize
+    each.fold(0, u64::saturating_add) as usize
 }

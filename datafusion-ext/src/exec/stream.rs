@@ -17,6 +17,7 @@ use trommel_scan::execute::{self, MorselOutput, read_morsel};
 use trommel_scan::io::{IoCounters, RangeReader};
 
 use super::FilteredReadExec;
+use super::executions::Joined;
 use super::execution::{Claim, Execution, Morsel};
 use super::metrics::{IoSoFar, ScanMetrics};
 
@@ -39,7 +40,7 @@ struct Reader {
 pub fn stream(
     scan: FilteredReadExec,
     partition: usize,
-    execution: Arc<OnceExecution>,
+    execution: Joined<OnceExecution>,
     metrics: ScanMetrics,
     batch_size: usize,
 ) -> SendableRecordBatchStream {
@@ -55,8 +56,11 @@ pub fn stream(
         ready: VecDeque::new(),
         spent: 0,
     };
-    let batches = stream::try_unfold((reader, execution), |(mut reader, execution)| async move {
-        let batch = reader.next_batch(&execution).await?;
+    let batches = stream::try_unfold((reader, execution), |(mut reader, mut execution)| async move {
+        let batch = reader.next_batch(execution.state()).await?;
+        if batch.is_none() {
+            execution.end();
+        }
         Ok(batch.map(|batch| (batch, (reader, execution))))
     });
     make_cooperative(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
@@ -108,7 +112,6 @@ impl Reader {
         let fragment = execution.fragment(morsel);
         let reader =
             RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
-        let before = (self.io.bytes(), self.io.requests());
         let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
         let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
         morsel.kept.iter().for_each(|kept| kept.done());

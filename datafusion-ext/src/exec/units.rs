@@ -14,8 +14,12 @@ use trommel_scan::io::Kept;
 
 use crate::table::Snapshot;
 
-/// The largest unit, in compressed bytes of the columns read.
-const UNIT_BYTES: u64 = 8 << 20;
+/// The largest unit, in bytes of the columns read as they are in the file.
+const COMPRESSED_BYTES: u64 = 8 << 20;
+/// The largest unit, in bytes of the columns read when decompressed.
+const UNCOMPRESSED_BYTES: u64 = 64 << 20;
+/// The largest unit in rows: runs of equal values take few bytes however many they are.
+const ROWS: u64 = 1 << 20;
 
 /// A run of rows that is claimed in one piece.
 #[derive(Debug, Clone)]
@@ -95,18 +99,22 @@ pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[TableCol], grids:
         let open = &snapshot.fragments[fragment].open;
         let wanted = file_columns(open, columns);
         for (row_group, rows) in open.metadata.row_groups().iter().enumerate() {
-            let pieces = compressed_bytes(open, row_group, &wanted).div_ceil(UNIT_BYTES).max(1);
-            let step = (rows.end - rows.start).div_ceil(pieces).max(1);
+            let len = rows.end - rows.start;
+            let pieces = compressed_bytes(open, row_group, &wanted)
+                .div_ceil(COMPRESSED_BYTES)
+                .max(uncompressed_bytes(open, row_group, &wanted).div_ceil(UNCOMPRESSED_BYTES))
+                .max(len.div_ceil(ROWS));
+            let step = len.div_ceil(pieces.max(1)).max(1);
             let whole = Unit { fragment, rows: rows.clone(), opens: Some(rows.clone()), kept: None };
-            units.extend(split(whole, &grids[fragment], step));
+            units.extend(split(whole, grids, step));
         }
     }
     units
 }
 
 /// A unit as several, cut at page borders that are at least `step` rows apart.
-pub fn split(unit: Unit, grid: &PageGrid, step: u64) -> Vec<Unit> {
-    let pieces = grid.cut(unit.rows.clone(), step);
+pub fn split(unit: Unit, grids: &[PageGrid], step: u64) -> Vec<Unit> {
+    let pieces = grids[unit.fragment].cut(unit.rows.clone(), step);
     if pieces.len() <= 1 || unit.kept.is_some() {
         return vec![unit];
     }
@@ -122,7 +130,8 @@ pub fn split(unit: Unit, grid: &PageGrid, step: u64) -> Vec<Unit> {
 
 /// The size of some columns of a row group in the file.
 fn compressed_bytes(open: &OpenFragment, row_group: usize, columns: &[FragmentCol]) -> u64 {
-    chunks(open, row_group, columns).map(|chunk| chunk.compressed_size().max(0) as u64).sum()
+    let sizes = chunks(open, row_group, columns).map(|chunk| chunk.compressed_size().max(0) as u64);
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// The size of some columns of a row group when decompressed. Dictionary-coded values count once per
@@ -132,7 +141,7 @@ pub fn uncompressed_bytes(open: &OpenFragment, row_group: usize, columns: &[Frag
         let encoded = chunk.uncompressed_size().max(0) as u64;
         chunk.unencoded_byte_array_data_bytes().map_or(encoded, |bytes| encoded.max(bytes.max(0) as u64))
     });
-    sizes.sum()
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// The chunks of some columns of a row group.
@@ -182,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_pieces_of_a_row_group_keep_things_for_each_other() {
-        let grid = PageGrid { starts: vec![0, 10, 20] };
+        let grid = [PageGrid { starts: vec![0, 10, 20] }];
         let whole = Unit { fragment: 0, rows: 0..30, opens: Some(0..30), kept: None };
         assert!(split(whole.clone(), &grid, 30)[0].kept.is_none(), "alone there is nobody to keep for");
         let pieces = split(whole, &grid, 1);

@@ -182,7 +182,7 @@ fn same_origin(a: &Origin, b: &Origin) -> bool {
         (Origin::MinMax { aggregates: an, extremes: a }, Origin::MinMax { aggregates: bn, extremes: b }) => {
             an == bn && a.len() == b.len() && a.iter().zip(b).all(same_extreme)
         }
-        (Origin::Unknown, Origin::Unknown) => true,
+        (Origin::Other, Origin::Other) | (Origin::Unknown, Origin::Unknown) => true,
         _ => false,
     }
 }

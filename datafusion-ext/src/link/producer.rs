@@ -17,7 +17,7 @@
 //!   comes from the rows that pass the clause, a row that doesn't beat the bound can't change the aggregate
 //!   whether or not it passes, and an aggregate that has seen no row yet leaves its comparison out, which
 //!   the scan notices by counting them ([`Origin::MinMax`]; apache/datafusion#25147).
-//! * **Operators unknown here**: as joins, with [`Origin::Unknown`].
+//! * **Operators unknown here**: as joins, with [`Origin::Other`].
 //!
 //! A filter with a key of a nested type is never believed: the engine's comparisons, its heaps and its
 //! min/max accumulators order NULLs inside of nested values differently.
@@ -184,7 +184,7 @@ impl Producer {
                     keys.into_iter().zip(max).map(|(expr, max)| Extreme { expr, max: *max }).collect();
                 Origin::MinMax { aggregates: max.len(), extremes }
             }
-            Self::Other => Origin::Unknown,
+            Self::Other => Origin::Other,
         }
     }
 }

@@ -98,6 +98,7 @@ fn heard(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
                     extremes.iter().map(|e| format!("{} {}", if e.max { "max" } else { "min" }, e.expr));
                 format!("{aggregates} extremes: {}", extremes.collect::<Vec<_>>().join(", "))
             }
+            Origin::Other => format!("other on {keys}"),
             Origin::Unknown => format!("unknown on {keys}"),
         };
         format!("{}: {what}", ear.table.name)
@@ -370,13 +371,13 @@ fn a_filter_that_also_narrows_is_followed_by_position() {
 fn nothing_passes_a_limit() {
     let limited = Arc::new(positive(scan("g", &["k", "v"])).with_fetch(Some(5)).build().unwrap());
     let before = pushed(join(limited, JoinType::Inner));
-    assert_eq!(heard(&before), ["g: unknown on k@0"]);
+    assert_eq!(heard(&before), ["g: other on k@0"]);
     assert!(heard(&link::<Ear>(&before, &[]).unwrap().plan).is_empty());
 }
 
 #[test]
 fn a_producer_unknown_here_is_believed_where_its_columns_fit() {
-    for (at, expect) in [(1, vec!["g: unknown on v@1"]), (0, vec![])] {
+    for (at, expect) in [(1, vec!["g: other on v@1"]), (0, vec![])] {
         let filter = DynamicFilterPhysicalExpr::new(vec![Arc::new(Column::new("v", 1))], lit(true));
         let filter: Arc<dyn PhysicalExpr> = Arc::new(filter);
         let bound = Arc::clone(&filter).with_new_children(vec![Arc::new(Column::new("v", at))]).unwrap();

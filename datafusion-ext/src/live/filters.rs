@@ -23,7 +23,6 @@ use crate::translate::translate;
 pub struct LiveFilters {
     filters: Vec<Slot>,
     table: SchemaRef,
-    linked: bool,
     asked: Option<SortKey>,
 }
 
@@ -50,11 +49,11 @@ pub struct Judgement {
 }
 
 impl LiveFilters {
-    /// The filters of a scan of a table with this schema. `linked` says whether the session tells the
-    /// origins of filters, `asked` is the leading sort key that a sort above the scan asked for.
-    pub fn new(filters: &[LiveFilter], table: SchemaRef, linked: bool, asked: Option<SortKey>) -> Self {
+    /// The filters of a scan of a table with this schema; `asked` is the leading sort key that a sort above
+    /// the scan asked for.
+    pub fn new(filters: &[LiveFilter], table: SchemaRef, asked: Option<SortKey>) -> Self {
         let slot = |filter: &LiveFilter| Slot { filter: filter.clone(), compiled: Mutex::default() };
-        Self { filters: filters.iter().map(slot).collect(), table, linked, asked }
+        Self { filters: filters.iter().map(slot).collect(), table, asked }
     }
 
     /// Whether there is no live filter.
@@ -88,18 +87,24 @@ impl LiveFilters {
     fn present_form(&self, slot: &Slot) -> Option<Arc<PrunePredicate>> {
         // The generation is read before the expression: a move in between is compiled twice, never missed.
         let generation = Some(snapshot_generation(slot.filter.expr()));
-        let mut compiled = slot.compiled.lock();
-        if compiled.generation != generation {
-            *compiled = Compiled { generation, predicate: self.compile(&slot.filter) };
+        let compiled = slot.compiled.lock().clone();
+        if compiled.generation == generation {
+            return compiled.predicate;
         }
-        compiled.predicate.clone()
+        // Not under the lock, so that a large filter doesn't hold up the other partitions.
+        let predicate = self.compile(&slot.filter);
+        let mut compiled = slot.compiled.lock();
+        if compiled.generation < generation {
+            *compiled = Compiled { generation, predicate: predicate.clone() };
+        }
+        predicate
     }
 
     fn compile(&self, filter: &LiveFilter) -> Option<Arc<PrunePredicate>> {
         let current: Arc<dyn PhysicalExpr> = snapshot_physical_expr(Arc::clone(filter.expr()))
             .inspect_err(|e| log::debug!("a live filter can't be read, so it doesn't prune: {e}"))
             .ok()?;
-        if !trusted(&current, filter.origin(), self.linked, self.asked.as_ref(), &self.table) {
+        if !trusted(&current, filter.origin(), self.asked.as_ref(), &self.table) {
             return None;
         }
         let predicate = PrunePredicate::compile(&translate(&current, &self.table));

@@ -37,7 +37,10 @@ pub enum Origin {
         /// What each aggregate that is over a plain column looks for.
         extremes: Vec<Extreme>,
     },
-    /// Not told: the session has no [`LinkDynamicFilters`](crate::LinkDynamicFilters), or it hasn't run.
+    /// A producer that this version doesn't know; the filter's columns were found to be the right ones.
+    Other,
+    /// Not told: the session has no [`LinkDynamicFilters`](crate::LinkDynamicFilters), or the rule hasn't
+    /// seen this filter.
     Unknown,
 }
 

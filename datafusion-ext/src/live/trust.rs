@@ -23,22 +23,21 @@ use super::{Origin, SortKey};
 
 /// Whether a scan may believe the present form `current` of a live filter.
 ///
-/// `linked` says whether the session tells origins, `asked` is the sort key that a sort above asked for,
-/// and `table` is the schema that the filter's columns index.
+/// `asked` is the sort key that a sort above asked for, and `table` is the schema that the filter's columns
+/// index.
 pub fn trusted(
     current: &Arc<dyn PhysicalExpr>,
     origin: &Origin,
-    linked: bool,
     asked: Option<&SortKey>,
     table: &Schema,
 ) -> bool {
     match origin {
-        Origin::Join { .. } | Origin::TopK { .. } => true,
+        Origin::Join { .. } | Origin::TopK { .. } | Origin::Other => true,
         Origin::MinMax { aggregates, .. } => {
             let disjuncts = disjuncts(current);
             disjuncts.len() == *aggregates && !disjuncts.iter().any(|d| compares_with_null(d))
         }
-        Origin::Unknown => linked || !compares_nested(current, table) && recognised(current, asked),
+        Origin::Unknown => !compares_nested(current, table) && recognised(current, asked),
     }
 }
 
@@ -50,7 +49,9 @@ fn recognised(current: &Arc<dyn PhysicalExpr>, asked: Option<&SortKey>) -> bool 
         return true;
     }
     match (disjuncts.as_slice(), asked) {
-        ([only], Some(key)) => strict_comparison(only).is_some_and(|left| left.eq(&key.expr)),
+        // With NULLs first a TopK's filter lets NULLs pass, and so isn't a lone comparison.
+        ([only], Some(key)) if !key.options.nulls_first => strict_comparison(only)
+            .is_some_and(|(left, op)| left.eq(&key.expr) && (op == Operator::Gt) == key.options.descending),
         _ => false,
     }
 }
@@ -68,10 +69,10 @@ fn disjuncts(expr: &Arc<dyn PhysicalExpr>) -> Vec<&Arc<dyn PhysicalExpr>> {
 }
 
 /// The left side of `left < literal` or `left > literal`.
-fn strict_comparison(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
+fn strict_comparison(expr: &Arc<dyn PhysicalExpr>) -> Option<(&Arc<dyn PhysicalExpr>, Operator)> {
     let binary = expr.downcast_ref::<BinaryExpr>()?;
     let strict = matches!(binary.op(), Operator::Lt | Operator::Gt);
-    (strict && binary.right().is::<Literal>()).then(|| binary.left())
+    (strict && binary.right().is::<Literal>()).then(|| (binary.left(), *binary.op()))
 }
 
 /// Whether the expression is a comparison with a NULL literal: a bound that isn't known yet.
@@ -116,17 +117,21 @@ mod tests {
         binary(l, op, r, &table()).unwrap()
     }
 
-    fn asc(column: &str) -> SortKey {
-        SortKey { expr: col(column, &table()).unwrap(), options: SortOptions::default() }
+    fn asked(column: &str, descending: bool, nulls_first: bool) -> Option<SortKey> {
+        let options = SortOptions { descending, nulls_first };
+        Some(SortKey { expr: col(column, &table()).unwrap(), options })
     }
 
     use Operator::{And, Eq, Gt, GtEq, Lt, LtEq, Or};
 
     #[rstest]
     #[case::topk_or_aggregate(cmp("a", Gt, Some(5)), None, false)]
-    #[case::topk_that_asked(cmp("a", Gt, Some(5)), Some(asc("a")), true)]
-    #[case::another_key_was_asked(cmp("a", Gt, Some(5)), Some(asc("b")), false)]
-    #[case::two_aggregates(join(cmp("a", Lt, Some(1)), Or, cmp("b", Gt, Some(9))), Some(asc("a")), false)]
+    #[case::topk_that_asked(cmp("a", Gt, Some(5)), asked("a", true, false), true)]
+    #[case::another_key_was_asked(cmp("a", Gt, Some(5)), asked("b", true, false), false)]
+    #[case::another_direction_was_asked(cmp("a", Gt, Some(5)), asked("a", false, false), false)]
+    #[case::nulls_would_come_first(cmp("a", Gt, Some(5)), asked("a", true, true), false)]
+    #[case::two_aggregates(
+        join(cmp("a", Lt, Some(1)), Or, cmp("b", Gt, Some(9))), asked("a", false, false), false)]
     #[case::two_key_topk(
         join(cmp("a", Lt, Some(1)), Or, join(cmp("a", Eq, Some(1)), And, cmp("b", Lt, Some(9)))),
         None,
@@ -141,7 +146,7 @@ mod tests {
         #[case] asked: Option<SortKey>,
         #[case] expect: bool,
     ) {
-        assert_eq!(trusted(&current, &Origin::Unknown, false, asked.as_ref(), &table()), expect);
+        assert_eq!(trusted(&current, &Origin::Unknown, asked.as_ref(), &table()), expect);
     }
 
     #[test]
@@ -152,7 +157,7 @@ mod tests {
         let first = is_null(Arc::clone(&key)).unwrap();
         let less: Arc<dyn PhysicalExpr> = Arc::new(BinaryExpr::new(key, Lt, lit(null)));
         let filter: Arc<dyn PhysicalExpr> = Arc::new(BinaryExpr::new(first, Or, less));
-        assert!(!trusted(&filter, &Origin::Unknown, false, None, &schema));
+        assert!(!trusted(&filter, &Origin::Unknown, None, &schema));
     }
 
     #[rstest]
@@ -162,6 +167,6 @@ mod tests {
     #[case::a_single_one(cmp("b", Gt, Some(9)), 1, true)]
     fn min_max(#[case] current: Arc<dyn PhysicalExpr>, #[case] aggregates: usize, #[case] expect: bool) {
         let origin = Origin::MinMax { aggregates, extremes: Vec::new() };
-        assert_eq!(trusted(&current, &origin, true, None, &table()), expect);
+        assert_eq!(trusted(&current, &origin, None, &table()), expect);
     }
 }
