@@ -57,6 +57,7 @@ fn made(leaf: &str, statistics: Vec<Option<Statistics>>, order: Order) -> Parque
     };
     let groups = statistics.into_iter().map(|statistics| {
         let chunk = ColumnChunkMetaData::builder(Arc::clone(&column))
+            .set_num_values(ROWS)
             .set_data_page_offset(4)
             .set_total_compressed_size(1000);
         let chunk = match statistics {
