@@ -209,6 +209,29 @@ async fn the_cache_serves_equal_versions_alone() {
     assert_eq!(get(new).await.unwrap().rows(), 6);
 }
 
+/// Without a tag, a file of this second may change and look the same.
+#[rstest]
+#[case::new(0, 2)]
+#[case::settled(10, 1)]
+#[tokio::test]
+async fn the_cache_keeps_no_untagged_file_that_was_just_written(#[case] age: u64, #[case] requests: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
+    let path = Path::from("f.parquet");
+    let file = write(&[("x", numbers(5))], WriterProperties::builder());
+    store.put(&path, PutPayload::from(file)).await.unwrap();
+    let written = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+    let handle = std::fs::File::options().write(true).open(folder.path().join("f.parquet")).unwrap();
+    handle.set_modified(written).unwrap();
+    let mut fragment = Fragment::new(store.head(&path).await.unwrap());
+    fragment.version.e_tag = None;
+    let (cache, counters) = (MetadataCache::new(1 << 20), Arc::new(IoCounters::default()));
+    for _ in 0..2 {
+        assert_eq!(cache.get_or_load(&store, &fragment, &counters).await.unwrap().rows(), 5);
+    }
+    assert_eq!(counters.requests(), requests);
+}
+
 #[tokio::test]
 async fn the_cache_is_bounded() {
     let file = write(&[("x", numbers(5))], WriterProperties::builder());
