@@ -232,6 +232,31 @@ async fn the_cache_keeps_no_untagged_file_that_was_just_written(#[case] age: u64
     assert_eq!(counters.requests(), requests);
 }
 
+/// Statistics that are shorter than a value of their type: the footer is read without any.
+#[tokio::test]
+async fn statistics_that_cannot_be_decoded_are_left_out() {
+    let (least, greatest) = (0x1122_3344_5566_7788i64, 0x1122_3344_5566_7799);
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![least, greatest]));
+    let file = write(&[("x", values)], WriterProperties::builder().set_dictionary_enabled(false));
+    let end = file.len() - FOOTER as usize;
+    let start = end - FooterTail::try_from(&file[end..]).unwrap().metadata_length();
+    // In the footer a value is its length, then its bytes.
+    let mut footer = file[start..end].to_vec();
+    for value in [least, greatest] {
+        let stored = [&[8], &value.to_le_bytes()[..]].concat();
+        while let Some(at) = footer.windows(9).position(|window| window == stored) {
+            footer.splice(at..at + 9, [4, 1, 2, 3, 4]);
+        }
+    }
+    assert!(footer.len() < end - start && ParquetMetaDataReader::decode_metadata(&footer).is_err());
+    let length = (footer.len() as u32).to_le_bytes();
+    let short = [&file[..start], &footer, &length, b"PAR1"].concat();
+    let (store, fragment) = in_memory(&short.into()).await;
+    let metadata = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap();
+    assert_eq!(metadata.rows(), 2);
+    assert!(metadata.parquet().row_group(0).column(0).statistics().is_none());
+}
+
 #[tokio::test]
 async fn the_cache_is_bounded() {
     let file = write(&[("x", numbers(5))], WriterProperties::builder());
