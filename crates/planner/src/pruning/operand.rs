@@ -77,8 +77,8 @@ pub(super) fn plain(data_type: &DataType) -> &DataType {
 /// Structs and lists have no bounds. Dictionaries of floats are compared without folding zeros, unlike
 /// all other floats.
 fn is_ordered(data_type: &DataType) -> bool {
-    let dictionary = matches!(data_type, DataType::Dictionary(..));
-    !data_type.is_nested() && !(dictionary && is_float(data_type))
+    let dictionary = matches!(data_type, DataType::Dictionary(..)) && is_float(data_type);
+    !data_type.is_nested() && !dictionary
 }
 
 /// Whether a cast never maps a greater value to a lesser one, and fails only outside an interval.
