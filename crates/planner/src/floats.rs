@@ -14,7 +14,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, new_null_array};
+use arrow::compute::{is_null, nullif};
 use arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
 use datafusion_common::ScalarValue;
 
@@ -42,24 +43,30 @@ float!(Float16Type, F16::ZERO, F16::NEG_ZERO);
 float!(Float32Type, 0.0, -0.0);
 float!(Float64Type, 0.0, -0.0);
 
-/// Whether values of the type are floats.
+/// Whether values of the type are floats; a dictionary's are what its entries are.
 pub fn is_float(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
+    match data_type {
+        DataType::Dictionary(_, values) => is_float(values),
+        other => other.is_floating(),
+    }
 }
 
-/// The array with −0.0 folded to +0.0; arrays of other types as they are.
+/// The array with −0.0 folded to +0.0; arrays of other types as they are, dictionaries of floats included:
+/// their entries are compared unfolded.
 pub fn fold_zeros(array: &ArrayRef) -> ArrayRef {
     on_floats(array, &Fold)
 }
 
-/// Minimums as a writer stored them, as lower bounds: a NaN becomes unknown (null), a zero −0.0.
+/// Minimums as a writer stored them, as lower bounds: a NaN becomes unknown (null), a zero −0.0. The same
+/// in dictionaries of floats; other types as they are.
 pub fn load_lower(bounds: &ArrayRef) -> ArrayRef {
-    on_floats(bounds, &Lower)
+    load(bounds, &Lower)
 }
 
-/// Maximums as a writer stored them, as upper bounds: a NaN becomes unknown (null), a zero +0.0.
+/// Maximums as a writer stored them, as upper bounds: a NaN becomes unknown (null), a zero +0.0. The same
+/// in dictionaries of floats; other types as they are.
 pub fn load_upper(bounds: &ArrayRef) -> ArrayRef {
-    on_floats(bounds, &Upper)
+    load(bounds, &Upper)
 }
 
 /// −NaN and +NaN of a float type: below and above everything else. `None` for other types.
@@ -130,6 +137,17 @@ impl Change for Upper {
     }
 }
 
+/// Bounds after a change, which may turn some into null.
+fn load(bounds: &ArrayRef, change: &impl Change) -> ArrayRef {
+    let Some(dictionary) = bounds.as_any_dictionary_opt().filter(|_| is_float(bounds.data_type())) else {
+        return on_floats(bounds, change);
+    };
+    let loaded = dictionary.with_values(load(dictionary.values(), change));
+    // A key of a null entry counts as null only for those who look at the entry.
+    let unknown = is_null(&loaded).and_then(|unknown| nullif(&loaded, &unknown));
+    unknown.unwrap_or_else(|_| new_null_array(bounds.data_type(), bounds.len()))
+}
+
 fn on_floats(array: &ArrayRef, change: &impl Change) -> ArrayRef {
     fn each<T: Float>(array: &ArrayRef, change: &impl Change) -> ArrayRef {
         let changed: PrimitiveArray<T> = array.as_primitive::<T>().unary_opt(|v| change.apply::<T>(v));
@@ -145,7 +163,9 @@ fn on_floats(array: &ArrayRef, change: &impl Change) -> ArrayRef {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::Float64Array;
+    use arrow::array::{DictionaryArray, Float64Array, Int8Array};
+    use arrow::compute::cast;
+    use arrow::datatypes::Int8Type;
 
     use super::*;
 
@@ -161,6 +181,32 @@ mod tests {
             |zero: f64| vec![Some(zero.to_bits()), Some(zero.to_bits()), None, None, Some(2.5f64.to_bits())];
         assert_eq!(bits(&load_lower(&stored)), expect(-0.0));
         assert_eq!(bits(&load_upper(&stored)), expect(0.0));
+    }
+
+    /// In a dictionary too: signed zeros, NaNs, and the keys of what became null.
+    #[test]
+    fn bounds_in_dictionaries_are_loaded_alike() {
+        let stored = Float64Array::from(vec![Some(0.0), Some(-0.0), Some(f64::NAN), None, Some(2.5)]);
+        let keys = Int8Array::from(vec![Some(0), Some(1), Some(2), Some(3), None, Some(4), Some(0)]);
+        let stored: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(stored)));
+        for (load, zero) in [(load_lower as fn(&ArrayRef) -> ArrayRef, -0.0f64), (load_upper, 0.0)] {
+            let loaded = load(&stored);
+            assert_eq!(loaded.data_type(), stored.data_type());
+            let zero = Some(zero.to_bits());
+            let expect = [zero, zero, None, None, None, Some(2.5f64.to_bits()), zero];
+            assert_eq!(bits(&cast(&loaded, &DataType::Float64).unwrap()), expect);
+            assert_eq!(loaded.null_count(), 3, "as whoever asks the keys alone sees it");
+        }
+        let words: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::from_iter(["a", "b"]));
+        assert_eq!(&load_lower(&words), &words);
+    }
+
+    #[test]
+    fn dictionaries_of_floats_are_floats() {
+        let dictionary = |values| DataType::Dictionary(Box::new(DataType::Int8), Box::new(values));
+        assert!(is_float(&DataType::Float16) && is_float(&dictionary(DataType::Float32)));
+        assert!(is_float(&dictionary(dictionary(DataType::Float64))));
+        assert!(!is_float(&DataType::Int8) && !is_float(&dictionary(DataType::Utf8)));
     }
 
     #[test]

@@ -4,22 +4,26 @@
 //!
 //! Columns, and fields of structs at any depth, are found by their exact name. What the file lacks is NULL;
 //! what the table doesn't know is left out. A column of another type is cast as DataFusion's own scan
-//! casts it, and a value that the cast can't take is an error, never NULL.
+//! casts it, and a value that the cast can't take is an error, never NULL. That holds for the casts too that
+//! Arrow itself gets wrong (`steps`).
 
+mod steps;
 mod union;
 
 use arrow::array::ArrayRef;
 use arrow::compute::can_cast_types;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use datafusion_common::ScalarValue;
 use datafusion_common::format::DEFAULT_CAST_OPTIONS;
 use datafusion_common::nested_struct::{cast_column, validate_data_type_compatibility};
+use datafusion_common::{ScalarValue, exec_err};
 use object_store::path::Path;
 use trommel_planner::index::{FragmentCol, TableCol};
 
 pub use union::{union_schemas, widen};
 
+use self::steps::steps;
 use crate::ScanError;
+use crate::guard::unless_it_panics;
 
 /// Where a table column's values come from, for one fragment.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +138,13 @@ pub fn cast_array(values: &ArrayRef, to: &DataType) -> datafusion_common::Result
     if values.data_type() == to {
         return Ok(ArrayRef::clone(values));
     }
-    cast_column(values, to, &DEFAULT_CAST_OPTIONS)
+    let mut values = ArrayRef::clone(values);
+    for between in steps(values.data_type(), to) {
+        values = cast_column(&values, &between, &DEFAULT_CAST_OPTIONS)?;
+    }
+    // chrono panics where a local time lies beyond its calendar (`casts_beyond_the_calendar_are_errors`).
+    unless_it_panics(|| cast_column(&values, to, &DEFAULT_CAST_OPTIONS))
+        .unwrap_or_else(|| exec_err!("a value is out of range for a cast to {to}"))
 }
 
 /// Whether a column of type `from` can be read as type `to`: the rule of DataFusion's own scan.
@@ -155,6 +165,8 @@ pub(crate) fn keeps_order(from: &DataType, to: &DataType) -> bool {
     }
     match (from, to) {
         _ if from == to => true,
+        // Bounds are cast in one go.
+        _ if !steps(from, to).is_empty() => false,
         (Dictionary(_, from), to) => keeps_order(from, to),
         (from, Dictionary(_, to)) => keeps_order(from, to),
         _ if from.is_integer() => to.is_integer() || to.is_floating() || decimal(to),

@@ -335,9 +335,14 @@ fn is_version(found: &ObjectMeta, planned: &Version) -> bool {
 // A list of one range is what is meant.
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {
-    use object_store::PutPayload;
+    use async_trait::async_trait;
+    use futures::stream::BoxStream;
     use object_store::local::LocalFileSystem;
     use object_store::memory::InMemory;
+    use object_store::{
+        CopyOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, PutMultipartOptions,
+        PutOptions, PutPayload, PutResult, Result,
+    };
     use proptest::prelude::*;
     use rstest::rstest;
 
@@ -413,7 +418,7 @@ mod tests {
         let error = read(&fragment).fetch(vec![90..101], &[]).await.unwrap_err().to_string();
         assert!(error.contains("a.parquet") && error.contains("90..101"), "{error}");
 
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         let same_size = put(&store, &path, (100..200).collect()).await;
         let mut untagged = fragment.clone();
         untagged.version.e_tag = None;
@@ -427,6 +432,29 @@ mod tests {
         store.delete(&path).await.unwrap();
         let error = read(&shorter).fetch(vec![0..10], &[]).await.unwrap_err();
         assert!(matches!(error, ScanError::Store { .. }), "{error}");
+    }
+
+    async fn stored(bytes: Vec<u8>) -> (Arc<dyn ObjectStore>, Fragment) {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let fragment = put(&store, &Path::from("a.parquet"), bytes).await;
+        (store, fragment)
+    }
+
+    #[rstest]
+    #[case::before_the_answer(false)]
+    #[case::within_the_answer(true)]
+    #[tokio::test]
+    async fn a_dropped_fetch_drops_its_requests(#[case] answers: bool) {
+        let (inner, fragment) = stored((0..100).collect()).await;
+        let store = Arc::new(StuckStore { inner, answers, in_flight: Arc::default() });
+        let in_flight = || store.in_flight.load(Ordering::SeqCst);
+        let erased = Arc::<StuckStore>::clone(&store);
+        let reader = RangeReader::new(erased, &fragment, Arc::default()).with_coalesce_gap(0);
+        let mut fetch = Box::pin(reader.fetch((0..20).map(|i| 5 * i..5 * i + 1).collect(), &[]));
+        assert!(futures::poll!(&mut fetch).is_pending());
+        assert_eq!(in_flight(), REQUESTS_IN_FLIGHT);
+        drop(fetch);
+        assert_eq!(in_flight(), 0);
     }
 
     #[tokio::test]
@@ -449,5 +477,75 @@ mod tests {
         assert_eq!(kept.pieces().len(), 1);
         kept.done();
         assert!(kept.pieces().is_empty(), "the last reader lets go");
+    }
+
+    /// A store whose answers never end, or never begin, and that counts those that are waited for.
+    #[derive(Debug)]
+    struct StuckStore {
+        inner: Arc<dyn ObjectStore>,
+        answers: bool,
+        in_flight: Arc<AtomicUsize>,
+    }
+
+    struct InFlight(Arc<AtomicUsize>);
+
+    impl InFlight {
+        fn new(count: &Arc<AtomicUsize>) -> Self {
+            count.fetch_add(1, Ordering::SeqCst);
+            Self(Arc::clone(count))
+        }
+    }
+
+    impl Drop for InFlight {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    impl std::fmt::Display for StuckStore {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "stuck {}", self.inner)
+        }
+    }
+
+    #[async_trait]
+    impl ObjectStore for StuckStore {
+        async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+            let held = InFlight::new(&self.in_flight);
+            let mut answer = self.inner.get_opts(path, options).await?;
+            if !self.answers {
+                std::future::pending::<()>().await;
+            }
+            answer.payload = GetResultPayload::Stream(stream::pending().inspect(move |_| _ = &held).boxed());
+            Ok(answer)
+        }
+
+        async fn put_opts(&self, path: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+            self.inner.put_opts(path, payload, opts).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            path: &Path,
+            opts: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            self.inner.put_multipart_opts(path, opts).await
+        }
+
+        fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+            self.inner.delete_stream(paths)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+            self.inner.list(prefix)
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+            self.inner.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+            self.inner.copy_opts(from, to, options).await
+        }
     }
 }

@@ -130,6 +130,14 @@ impl FragmentMetadata {
                 let (found, expected) = (group.columns().len(), descriptor.num_columns());
                 return Err(malformed(format!("row group {at} has {found} columns, not {expected}")));
             }
+            // What is known of rows without decoding any (counts, NULLs) stands on these.
+            let mut flat = group.columns().iter().filter(|chunk| chunk.column_descr().max_rep_level() == 0);
+            if let Some(chunk) = flat.find(|chunk| chunk.num_values() != rows) {
+                let (column, values) = (chunk.column_path().string(), chunk.num_values());
+                let detail =
+                    format!("column \"{column}\" has {values} values in the {rows} rows of row group {at}");
+                return Err(malformed(detail));
+            }
         }
 
         // arrow-ipc unwraps what a damaged embedded schema lacks (`damaged_footers_are_errors_or_read`).

@@ -188,7 +188,7 @@ fn zone_column(
 ) -> Option<ZoneColumn> {
     let nulls: UInt64Array = raw.iter().map(|zone| zone.nulls).collect();
     let mut zones = ZoneColumn::unknown(to.clone(), starts).with_nulls(nulls);
-    if !floats::is_float(value_type(from)) {
+    if !floats::is_float(from) {
         zones = zones.with_nans(vec![0; raw.len()].into());
     }
     if !keeps_order(from, to) {
@@ -209,14 +209,6 @@ fn zone_column(
 fn without_crossed(lower: &ArrayRef, upper: &ArrayRef) -> Option<(ArrayRef, ArrayRef)> {
     let crossed = gt(lower, upper).ok()?;
     Some((nullif(lower, &crossed).ok()?, nullif(upper, &crossed).ok()?))
-}
-
-/// The type of a dictionary's values; other types as they are.
-fn value_type(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, value) => value_type(value),
-        other => other,
-    }
 }
 
 fn with_bounds(

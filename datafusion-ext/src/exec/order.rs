@@ -13,7 +13,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use trommel_planner::floats::is_float;
 use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{ColumnPath, Level, ZoneSource};
+use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
 
 use crate::table::Snapshot;
 
@@ -59,10 +59,14 @@ fn prove(snapshot: &Snapshot, key: &PhysicalSortExpr) -> Option<Vec<usize>> {
     apart.then_some(sequence)
 }
 
-/// Bounds of all of a fragment's values of a column. `None` when they are unknown, when there may be
-/// NULLs (which sort outside any bound), and for floats (NaNs do too, and ±0 are told apart by sorting).
+/// Bounds of all of a fragment's values of a column.
 fn hull(zones: &dyn ZoneSource, column: TableCol) -> Option<(ScalarValue, ScalarValue)> {
-    let zones = zones.zones(&ColumnPath::from(column), Level::RowGroup)?;
+    hull_of(zones.zones(&ColumnPath::from(column), Level::RowGroup)?.as_ref())
+}
+
+/// Bounds of all values in the zones. `None` when they are unknown, when there may be NULLs (which sort
+/// outside any bound), and for floats (NaNs do too, and ±0 are told apart by sorting).
+fn hull_of(zones: &ZoneColumn) -> Option<(ScalarValue, ScalarValue)> {
     if is_float(zones.data_type()) || (0..zones.len()).any(|zone| zones.null_count(zone) != Some(0)) {
         return None;
     }
@@ -76,4 +80,39 @@ fn hull(zones: &dyn ZoneSource, column: TableCol) -> Option<(ScalarValue, Scalar
     let lower = extreme(known(zones.lower()?)?, Ordering::Less)?;
     let upper = extreme(known(zones.upper()?)?, Ordering::Greater)?;
     Some((lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Float64Array, UInt64Array};
+    use arrow::buffer::BooleanBuffer;
+    use arrow::compute::cast;
+    use arrow::datatypes::DataType;
+    use rstest::rstest;
+    use trommel_planner::pruning::Bound;
+
+    use super::*;
+
+    #[rstest]
+    #[case::integers(DataType::Int32, true)]
+    #[case::floats(DataType::Float32, false)]
+    #[case::dictionary(DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Int32)), true)]
+    #[case::dictionary_of_floats(
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Float64)),
+        false
+    )]
+    fn values_with_bounds_that_sorting_keeps(#[case] data_type: DataType, #[case] known: bool) {
+        let bound = |values: [f64; 2]| {
+            let values: ArrayRef = Arc::new(Float64Array::from(values.to_vec()));
+            Bound { values: cast(&values, &data_type).unwrap(), exact: BooleanBuffer::new_set(2) }
+        };
+        let zones = ZoneColumn::unknown(data_type.clone(), Arc::from([0, 10, 20]))
+            .with_lower(bound([3.0, 1.0]))
+            .with_upper(bound([7.0, 5.0]))
+            .with_nulls(UInt64Array::from(vec![0, 0]));
+        let value = |v: f64| ScalarValue::Float64(Some(v)).cast_to(&data_type).unwrap();
+        assert_eq!(hull_of(&zones), known.then(|| (value(1.0), value(7.0))));
+    }
 }

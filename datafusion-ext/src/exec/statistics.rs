@@ -173,3 +173,32 @@ fn output_bytes(snapshot: &Snapshot, column: TableCol, rows: u64) -> usize {
     });
     each.fold(0, u64::saturating_add) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Float64Array};
+    use arrow::buffer::BooleanBuffer;
+    use arrow::compute::cast;
+    use arrow::datatypes::DataType;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::integers(DataType::Int32, true)]
+    #[case::floats(DataType::Float32, false)]
+    #[case::dictionary(DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Int32)), true)]
+    #[case::dictionary_of_floats(
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Float64)),
+        false
+    )]
+    fn bounds_of_floats_are_no_values(#[case] data_type: DataType, #[case] exact: bool) {
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![3.0, 1.0]));
+        let values = cast(&values, &data_type).unwrap();
+        let zones = ZoneColumn::unknown(data_type.clone(), Arc::from([0, 10, 20]));
+        let zones = zones.with_lower(Bound { values, exact: BooleanBuffer::new_set(2) });
+        let least = ScalarValue::Float64(Some(1.0)).cast_to(&data_type).unwrap();
+        let expect = if exact { Precision::Exact(least) } else { Precision::Inexact(least) };
+        assert_eq!(extreme(&zones, zones.lower(), false), expect);
+    }
+}

@@ -15,8 +15,9 @@
 //! `FilterExec` that applies nothing but live filters whose producers look at each row again: a sort
 //! without a limit puts one below itself when a scan doesn't promise to apply a filter to every row.
 //!
-//! The rule may run again, on a plan that is planned anew: it leaves alone what it finds in order, and
-//! believes itself where a producer was cut off the plan since.
+//! The rule may run again, on a plan that is planned anew or on a part of one that was cut off: it leaves
+//! alone what it finds in order, and drops a filter whose producer is no longer above the scan. What such a
+//! filter says was true of rows for an operator that nobody runs any more.
 
 mod path;
 mod producer;
@@ -152,8 +153,7 @@ fn origin(
     // The nearest producer: one further up hands the same filter to this one, not past it.
     match above.iter().rfind(|produced| produced.id() == id) {
         Some(produced) => produced.origin(filter.expr().as_ref(), projection),
-        None if matches!(filter.origin(), Origin::Unknown) => Err("nothing above the scan produces it"),
-        None => Ok(filter.origin().clone()),
+        None => Err("nothing above the scan produces it"),
     }
 }
 

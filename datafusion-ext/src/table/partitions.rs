@@ -13,6 +13,7 @@ use datafusion::common::{Result, ScalarValue, exec_err, plan_datafusion_err, pla
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use percent_encoding::percent_decode_str;
+use trommel_planner::floats::is_float;
 
 use super::listing::ListedFile;
 
@@ -119,13 +120,6 @@ pub fn may_match(
         }
     }
     may
-}
-
-fn is_float(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_float(values),
-        other => other.is_floating(),
-    }
 }
 
 fn evaluate(

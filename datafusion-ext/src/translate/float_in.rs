@@ -58,7 +58,6 @@ impl FloatIn {
 
 fn has_floats(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Dictionary(_, values) => has_floats(values),
         DataType::Struct(fields) => fields.iter().any(|f| has_floats(f.data_type())),
         other => is_float(other),
     }

@@ -2,6 +2,7 @@
 
 //! The type-checked expression tree.
 
+use std::cell::Cell;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -288,8 +289,38 @@ impl Drop for Node {
     }
 }
 
+/// How many levels of a tree are printed.
+const PRINTED_LEVELS: usize = 256;
+
+thread_local! {
+    /// At which level of a tree the printing is. Functions print their arguments as they like, by way of
+    /// `Display`, which hands nothing on.
+    static LEVEL: Cell<usize> = const { Cell::new(0) };
+}
+
+/// One level of a tree being printed.
+struct Level(usize);
+
+impl Level {
+    fn enter() -> Option<Self> {
+        let level = LEVEL.get();
+        (level < PRINTED_LEVELS).then(|| {
+            LEVEL.set(level + 1);
+            Self(level)
+        })
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        LEVEL.set(self.0);
+    }
+}
+
+/// What lies deeper than 256 levels is printed as `…`, so that no tree is too deep for the stack.
 impl fmt::Display for BoundExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(_level) = Level::enter() else { return f.write_str("…") };
         match self.kind() {
             ExprKind::Root(_) => f.write_str("$"),
             ExprKind::Literal(value) => match value {
@@ -320,5 +351,22 @@ impl fmt::Display for BoundExpression {
 impl fmt::Debug for BoundExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::functions::Not;
+
+    #[test]
+    fn deep_trees_are_printed_in_part() {
+        let mut deep = BoundExpression::literal(ScalarValue::Boolean(Some(true)));
+        for _ in 0..100_000 {
+            deep = Not::of(deep).unwrap();
+        }
+        let printed = deep.to_string();
+        assert_eq!((printed.matches("NOT").count(), printed.matches('…').count()), (PRINTED_LEVELS, 1));
+        assert_eq!(format!("{deep:?}"), printed, "again, from the top");
     }
 }

@@ -12,7 +12,7 @@ use super::case::Case;
 use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix};
 use super::mapping::{Mapping, boolean, truth_of};
 use super::node::Node;
-use super::operand::{Operand, plain};
+use super::operand::Operand;
 use crate::expr::functions::{
     And, Case as CaseFn, CaseShape, Compare, CompareOp, InSet, IsNull, Like, Not, Or,
 };
@@ -176,7 +176,7 @@ impl Compiler {
 
     /// Whether a CASE's operand matches a WHEN: equality, but of floats by another order.
     fn case_matches(&mut self, operand: &BoundExpression, when: &BoundExpression, depth: usize) -> Node {
-        if is_float(plain(operand.field().data_type())) {
+        if is_float(operand.field().data_type()) {
             return Node::ANY;
         }
         self.compare(CompareOp::Eq, operand, when, depth).unwrap_or(Node::ANY)

@@ -77,7 +77,7 @@ pub(super) fn plain(data_type: &DataType) -> &DataType {
 /// Structs and lists have no bounds. Dictionaries of floats are compared without folding zeros, unlike
 /// all other floats.
 fn is_ordered(data_type: &DataType) -> bool {
-    let dictionary = matches!(data_type, DataType::Dictionary(_, values) if is_float(values));
+    let dictionary = matches!(data_type, DataType::Dictionary(..)) && is_float(data_type);
     !data_type.is_nested() && !dictionary
 }
 

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use DataType::*;
-use arrow::array::{Array, AsArray, Int32Array, Int64Array, StringViewArray, StructArray};
+use arrow::array::{
+    Array, AsArray, BooleanArray, FixedSizeListArray, Int32Array, Int64Array, ListArray, StringViewArray,
+    StructArray,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::cast;
 use arrow::datatypes::{Field, Int64Type, TimeUnit};
 use rstest::rstest;
 
@@ -173,4 +178,131 @@ fn casts_are_checked_and_structs_go_by_name() {
     let cast = cast.as_struct();
     assert_eq!(cast.column(2).as_primitive::<Int64Type>(), &Int64Array::from(vec![1, 2]));
     assert_eq!(cast.column(1).null_count(), 2);
+}
+
+/// Numbers as values of a type; only of types that are numbers underneath.
+fn of_numbers(data_type: &DataType, numbers: &[i64]) -> ArrayRef {
+    let long: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
+    let short = matches!(data_type, Date32 | Time32(_));
+    let numbers = if short { cast(&long, &Int32).unwrap() } else { long };
+    cast(&numbers, data_type).unwrap()
+}
+
+fn to_numbers(values: &ArrayRef) -> Vec<Option<i64>> {
+    cast(values, &Int64).unwrap().as_primitive::<Int64Type>().iter().collect()
+}
+
+const SECONDS: DataType = Timestamp(TimeUnit::Second, None);
+const MILLIS: DataType = Timestamp(TimeUnit::Millisecond, None);
+const MICROS: DataType = Timestamp(TimeUnit::Microsecond, None);
+const NANOS: DataType = Timestamp(TimeUnit::Nanosecond, None);
+const DAY: i64 = 86_400;
+const LONG: [i64; 5] = [i64::MIN, -1_000_001, 0, 1_000_001, i64::MAX];
+const INT: [i64; 5] = [i32::MIN as i64, -101, 0, 101, i32::MAX as i64];
+
+/// Rows: the product, or an error where the type can't hold it. Bounds, where they are cast at all: the
+/// product or null. Never a panic, and never a number that went round.
+#[rstest]
+#[case::date64_s(Date64, SECONDS, LONG, (1, 1000))]
+#[case::date64_ms(Date64, MILLIS, LONG, (1, 1))]
+#[case::date64_us(Date64, MICROS, LONG, (1000, 1))]
+#[case::date64_ns(Date64, NANOS, LONG, (1_000_000, 1))]
+#[case::date32_date64(Date32, Date64, INT, (DAY * 1000, 1))]
+#[case::date32_s(Date32, SECONDS, INT, (DAY, 1))]
+#[case::date32_ms(Date32, MILLIS, INT, (DAY * 1000, 1))]
+#[case::date32_us(Date32, MICROS, INT, (DAY * 1_000_000, 1))]
+#[case::date32_ns(Date32, NANOS, INT, (DAY * 1_000_000_000, 1))]
+#[case::s_ms(SECONDS, MILLIS, LONG, (1000, 1))]
+#[case::s_ns(SECONDS, NANOS, LONG, (1_000_000_000, 1))]
+#[case::ms_us(MILLIS, MICROS, LONG, (1000, 1))]
+#[case::us_ns(MICROS, NANOS, LONG, (1000, 1))]
+#[case::ns_s(NANOS, SECONDS, LONG, (1, 1_000_000_000))]
+#[case::zoned(Timestamp(TimeUnit::Second, utc()), Timestamp(TimeUnit::Nanosecond, utc()), LONG, (1_000_000_000, 1))]
+#[case::durations(Duration(TimeUnit::Second), Duration(TimeUnit::Nanosecond), LONG, (1_000_000_000, 1))]
+#[case::coarser_durations(Duration(TimeUnit::Nanosecond), Duration(TimeUnit::Second), LONG, (1, 1_000_000_000))]
+#[case::time_s_ms(Time32(TimeUnit::Second), Time32(TimeUnit::Millisecond), INT, (1000, 1))]
+#[case::time_ms_s(Time32(TimeUnit::Millisecond), Time32(TimeUnit::Second), INT, (1, 1000))]
+#[case::time_s_ns(Time32(TimeUnit::Second), Time64(TimeUnit::Nanosecond), INT, (1_000_000_000, 1))]
+#[case::time_ms_us(Time32(TimeUnit::Millisecond), Time64(TimeUnit::Microsecond), INT, (1000, 1))]
+#[case::time_us_ns(Time64(TimeUnit::Microsecond), Time64(TimeUnit::Nanosecond), LONG, (1000, 1))]
+#[case::time_ns_us(Time64(TimeUnit::Nanosecond), Time64(TimeUnit::Microsecond), LONG, (1, 1000))]
+#[case::time_us_ms(Time64(TimeUnit::Microsecond), Time32(TimeUnit::Millisecond), LONG, (1, 1000))]
+#[case::time_us_s(Time64(TimeUnit::Microsecond), Time32(TimeUnit::Second), LONG, (1, 1_000_000))]
+#[case::time_ns_ms(Time64(TimeUnit::Nanosecond), Time32(TimeUnit::Millisecond), LONG, (1, 1_000_000))]
+#[case::time_ns_s(Time64(TimeUnit::Nanosecond), Time32(TimeUnit::Second), LONG, (1, 1_000_000_000))]
+fn casts_at_the_extremes(
+    #[case] from: DataType,
+    #[case] to: DataType,
+    #[case] numbers: [i64; 5],
+    #[case] (times, by): (i64, i64),
+) {
+    let wide = |number: i64| i128::from(number) * i128::from(times) / i128::from(by);
+    let fitting = |number| match &to {
+        Time32(_) => i32::try_from(wide(number)).ok().map(i64::from),
+        _ => i64::try_from(wide(number)).ok(),
+    };
+    for number in numbers {
+        let cast = cast_array(&of_numbers(&from, &[number]), &to).ok();
+        assert_eq!(
+            cast.map(|values| to_numbers(&values)),
+            fitting(number).map(|n| vec![Some(n)]),
+            "{number}"
+        );
+    }
+    if keeps_order(&from, &to) {
+        let bounds = cast(&of_numbers(&from, &numbers), &to).unwrap();
+        assert_eq!(to_numbers(&bounds), numbers.map(fitting), "bounds");
+    }
+}
+
+#[test]
+fn casts_within_nested_types_are_checked_too() {
+    let item = |data_type: DataType| Arc::new(Field::new("item", data_type, true));
+    let wrap = |values: ArrayRef| -> Vec<ArrayRef> {
+        let field = item(values.data_type().clone());
+        let other = Arc::new(Field::new("other", Boolean, true));
+        let booleans: ArrayRef = Arc::new(BooleanArray::from(vec![true; values.len()]));
+        let key = dictionary(Int8, values.data_type().clone());
+        vec![
+            Arc::new(StructArray::from(vec![(other, booleans), (Arc::clone(&field), Arc::clone(&values))])),
+            Arc::new(ListArray::new(
+                Arc::clone(&field),
+                OffsetBuffer::from_lengths(vec![1; values.len()]),
+                Arc::clone(&values),
+                None,
+            )),
+            Arc::new(FixedSizeListArray::new(field, 1, Arc::clone(&values), None)),
+            cast(&values, &key).unwrap(),
+        ]
+    };
+    let nested = |to: &DataType| {
+        let structs =
+            Struct(vec![Field::new("item", to.clone(), true), Field::new("new", Int8, true)].into());
+        [structs, List(item(to.clone())), FixedSizeList(item(to.clone()), 1), dictionary(Int8, to.clone())]
+    };
+    let times = [TimeUnit::Microsecond, TimeUnit::Nanosecond].map(Time64);
+    for (from, to) in [(MILLIS, NANOS), (Date64, NANOS), (times[0].clone(), times[1].clone())] {
+        let (small, large) = (of_numbers(&from, &[7]), of_numbers(&from, &[i64::MAX]));
+        let expect = cast_array(&small, &to).unwrap();
+        for ((small, large), to) in wrap(small).iter().zip(wrap(large)).zip(nested(&to)) {
+            let got = cast_array(small, &to).unwrap();
+            assert_eq!(got.data_type(), &to);
+            let inner = match &to {
+                Struct(_) => Arc::clone(got.as_struct().column(0)),
+                List(_) => Arc::clone(got.as_list::<i32>().values()),
+                FixedSizeList(..) => Arc::clone(got.as_fixed_size_list().values()),
+                _ => cast(&got, expect.data_type()).unwrap(),
+            };
+            assert_eq!(&inner, &expect);
+            assert!(cast_array(&large, &to).is_err(), "{to}");
+        }
+    }
+}
+
+/// The last second of chrono's calendar is a day later in a zone.
+#[test]
+fn casts_beyond_the_calendar_are_errors() {
+    let values = of_numbers(&SECONDS, &[8_210_266_876_799]);
+    let west = Timestamp(TimeUnit::Second, Some("-01:00".into()));
+    assert!(cast_array(&values, &west).is_err());
 }

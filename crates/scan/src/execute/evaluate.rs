@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, StructAr
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::{FilterBuilder, FilterPredicate, concat};
 use arrow::datatypes::DataType;
-use datafusion_common::{DataFusionError, internal_datafusion_err};
+use datafusion_common::{DataFusionError, exec_err, internal_datafusion_err};
 use object_store::path::Path;
 use trommel_planner::expr::{Input, evaluate};
 use trommel_planner::plan::operators::{Concat, ConcatData, Eval, Pack, SegmentScan};
@@ -20,6 +20,7 @@ use trommel_planner::rows::{MorselRows, Selection};
 use super::needs::{Need, Needs, children_of};
 use super::{Morsel, Segments, plan_error};
 use crate::ScanError;
+use crate::guard::unless_it_panics;
 
 /// Evaluates plans over one morsel, whose segments it decodes when they are first looked at, and keeps.
 pub(super) struct Evaluator<'a> {
@@ -143,7 +144,7 @@ impl Pass<'_, '_> {
             [array] => Ok(Arc::clone(array)),
             arrays => {
                 let arrays: Vec<&dyn Array> = arrays.iter().map(|a| a.as_ref()).collect();
-                concat(&arrays).map_err(|e| self.error(e))
+                concatenated(&arrays).map_err(|e| self.error(e))
             }
         }
     }
@@ -219,5 +220,47 @@ impl Pass<'_, '_> {
 
     fn error(&self, error: impl Into<DataFusionError>) -> ScanError {
         plan_error(self.evaluator.path, error)
+    }
+}
+
+/// Arrays of one type, one after the other.
+///
+/// An error when their dictionaries have more values together than the keys can tell apart.
+fn concatenated(arrays: &[&dyn Array]) -> Result<ArrayRef, DataFusionError> {
+    // arrow panics where it can't merge the dictionaries (`dictionaries_that_overflow_are_an_error`).
+    match unless_it_panics(|| concat(arrays)) {
+        Some(array) => Ok(array?),
+        None => exec_err!("dictionaries of row groups have too many values together"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{DictionaryArray, FixedSizeBinaryArray, Int8Array, StringArray};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn strings(n: Range<u8>) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(n.map(|i| i.to_string())))
+    }
+
+    fn binaries(n: Range<u8>) -> ArrayRef {
+        Arc::new(FixedSizeBinaryArray::try_from_iter(n.map(|i| [i])).unwrap())
+    }
+
+    #[rstest]
+    #[case::strings(strings)]
+    #[case::binaries(binaries)]
+    fn dictionaries_that_overflow_are_an_error(#[case] values: fn(Range<u8>) -> ArrayRef) {
+        let dictionary = |n: Range<u8>| {
+            let keys = Int8Array::from_iter_values(0..n.len() as i8);
+            DictionaryArray::new(keys, values(n))
+        };
+        let (a, b, c) = (dictionary(0..100), dictionary(100..200), dictionary(200..210));
+        assert_eq!(concatenated(&[&a, &c]).unwrap().len(), 110);
+        concatenated(&[&a, &b]).unwrap_err();
     }
 }

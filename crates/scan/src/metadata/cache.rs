@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use object_store::ObjectStore;
@@ -21,7 +22,9 @@ type Load = Shared<BoxFuture<'static, Loaded>>;
 
 /// The metadata of the files of one store, bounded in bytes.
 ///
-/// An entry serves only fragments of an equal [`Version`]. Loads of one file at one time share one read,
+/// An entry serves only fragments of an equal [`Version`]. Where the store gives no tag, that says little of a
+/// file written a moment ago, which may be written again at the same size and, to the second, at the same
+/// time: such a file is read anew each time until it has settled. Loads of one file at one time share one read,
 /// which runs as a task of its own: it goes on while any of those who wait for it still does, whether or
 /// not they are polled, and stops when the last one is gone.
 #[derive(Debug)]
@@ -33,9 +36,17 @@ pub struct MetadataCache {
 #[derive(Debug, Default)]
 struct State {
     entries: HashMap<Path, Entry>,
-    loads: HashMap<Path, (Version, WeakShared<BoxFuture<'static, Loaded>>)>,
+    loads: HashMap<Path, Pending>,
     bytes: usize,
     clock: u64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    version: Version,
+    /// Whether the file had [settled](is_settled) when the read began.
+    settled: bool,
+    load: WeakShared<BoxFuture<'static, Loaded>>,
 }
 
 #[derive(Debug)]
@@ -71,9 +82,9 @@ impl MetadataCache {
         };
         let loaded = load.await;
         let mut state = self.state.lock();
-        if state.loads.get(&fragment.location).is_some_and(|(version, _)| *version == fragment.version) {
-            state.loads.remove(&fragment.location);
-            if let Ok(metadata) = &loaded {
+        if state.loads.get(&fragment.location).is_some_and(|pending| pending.version == fragment.version) {
+            let settled = state.loads.remove(&fragment.location).is_some_and(|pending| pending.settled);
+            if let Some(metadata) = loaded.as_ref().ok().filter(|_| settled) {
                 state.insert(fragment, metadata, self.capacity);
             }
         }
@@ -108,12 +119,13 @@ impl State {
         fragment: &Fragment,
         counters: &Arc<IoCounters>,
     ) -> Load {
-        if let Some((version, load)) = self.loads.get(&fragment.location)
-            && *version == fragment.version
-            && let Some(load) = load.upgrade()
+        if let Some(pending) = self.loads.get(&fragment.location)
+            && pending.version == fragment.version
+            && let Some(load) = pending.load.upgrade()
         {
             return load;
         }
+        let settled = is_settled(&fragment.version, Utc::now());
         let (store, counters, wanted) = (Arc::clone(store), Arc::clone(counters), fragment.clone());
         let task = AbortOnDrop(tokio::spawn(async move {
             FragmentMetadata::load(&store, &wanted, &counters).await.map(Arc::new).map_err(Arc::new)
@@ -121,7 +133,8 @@ impl State {
         let path = fragment.location.clone();
         let load = task.join(path.clone()).boxed().shared();
         if let Some(weak) = load.downgrade() {
-            self.loads.insert(path, (fragment.version.clone(), weak));
+            let version = fragment.version.clone();
+            self.loads.insert(path, Pending { version, settled, load: weak });
         }
         load
     }
@@ -160,6 +173,14 @@ impl State {
     }
 }
 
+/// Whether a file that is read from `now` on, and found to be of this version, can't be written again and
+/// look the same.
+///
+/// A second more than the coarsest clock of a store allows for clocks that differ.
+fn is_settled(version: &Version, now: DateTime<Utc>) -> bool {
+    version.e_tag.is_some() || now.signed_duration_since(version.last_modified) >= TimeDelta::seconds(2)
+}
+
 /// A task that ends when nobody waits for it any more.
 struct AbortOnDrop(tokio::task::JoinHandle<Loaded>);
 
@@ -175,5 +196,31 @@ impl AbortOnDrop {
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::tagged(Some("1"), 10_000, 10_000, true)]
+    #[case::same_second(None, 10_000, 10_900, false)]
+    #[case::next_second(None, 10_000, 11_999, false)]
+    #[case::finer_clock(None, 10_500, 12_499, false)]
+    #[case::settled(None, 10_000, 12_000, true)]
+    #[case::long_ago(None, 10_000, 9_000_000, true)]
+    #[case::in_the_future(None, 10_000, 5_000, false)]
+    fn files_settle(
+        #[case] tag: Option<&str>,
+        #[case] written: i64,
+        #[case] now: i64,
+        #[case] settled: bool,
+    ) {
+        let time = |millis| DateTime::from_timestamp_millis(millis).unwrap();
+        let version = Version { size: 1, e_tag: tag.map(str::to_owned), last_modified: time(written) };
+        assert_eq!(is_settled(&version, time(now)), settled);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, BinaryArray, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::datatypes::Int32Type;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::{ObjectStoreExt as _, PutPayload};
@@ -113,18 +114,46 @@ async fn damaged_footers_are_errors_or_read() {
     }
 }
 
+/// Row groups of one column, each with a number of rows and a number of values.
 #[rstest]
-#[case::negative(&[-1], "row group 0 can't have -1 rows")]
-#[case::overflow(&[i64::MAX, 1], "row group 1 can't have 1 rows")]
-fn row_counts_that_cannot_be(#[case] rows: &[i64], #[case] message: &str) {
-    let parquet = parquet(&write(&[("x", numbers(3))], WriterProperties::builder()));
-    let group = |rows: &i64| -> RowGroupMetaData {
-        parquet.row_group(0).clone().into_builder().set_num_rows(*rows).build().unwrap()
-    };
-    let groups = rows.iter().map(group).collect();
-    let parquet = parquet.clone().into_builder().set_row_groups(groups).build();
-    let error = FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap_err().to_string();
+#[case::negative(&[(-1, -1)], "row group 0 can't have -1 rows")]
+#[case::overflow(&[(i64::MAX, i64::MAX), (1, 1)], "row group 1 can't have 1 rows")]
+#[case::more_rows(&[(3, 3), (4, 3)], "column \"x\" has 3 values in the 4 rows of row group 1")]
+#[case::fewer_rows(&[(2, 3)], "column \"x\" has 3 values in the 2 rows of row group 0")]
+#[case::no_rows(&[(0, 3)], "column \"x\" has 3 values in the 0 rows of row group 0")]
+#[case::negative_values(&[(3, -3)], "column \"x\" has -3 values in the 3 rows of row group 0")]
+fn row_counts_that_cannot_be(#[case] groups: &[(i64, i64)], #[case] message: &str) {
+    let file = write(&[("x", numbers(3))], WriterProperties::builder());
+    let error = counted(&file, groups).unwrap_err().to_string();
     assert!(error.starts_with("f.parquet: malformed: ") && error.contains(message), "{error}");
+}
+
+/// The metadata of a file with its first row group once for each of these counts of rows and values.
+fn counted(file: &Bytes, groups: &[(i64, i64)]) -> Result<FragmentMetadata, ScanError> {
+    let parquet = parquet(file);
+    let group = |(rows, values): &(i64, i64)| -> RowGroupMetaData {
+        let group = parquet.row_group(0).clone();
+        let chunk = group.column(0).clone().into_builder().set_num_values(*values).build().unwrap();
+        group.into_builder().set_num_rows(*rows).set_column_metadata(vec![chunk]).build().unwrap()
+    };
+    let groups = groups.iter().map(group).collect();
+    FragmentMetadata::try_new(
+        "f.parquet".into(),
+        parquet.clone().into_builder().set_row_groups(groups).build(),
+    )
+}
+
+#[test]
+fn row_groups_may_be_empty_or_missing_and_lists_have_as_many_values_as_they_like() {
+    let flat = write(&[("x", numbers(3))], WriterProperties::builder());
+    assert_eq!(counted(&flat, &[]).unwrap().rows(), 0);
+    assert_eq!(counted(&flat, &[(0, 0), (3, 3), (0, 0)]).unwrap().row_groups(), [0..0, 0..3, 3..3]);
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([
+        Some(vec![Some(1), None, Some(3)]),
+        None,
+    ]));
+    let lists = write(&[("x", lists)], WriterProperties::builder());
+    assert_eq!(crate::testing::metadata(&lists).rows(), 2);
 }
 
 /// The views of DataFusion's own scan at the top, the file's types below; no metadata.
@@ -178,6 +207,54 @@ async fn the_cache_serves_equal_versions_alone() {
     let error = get(fragment).await.unwrap_err().to_string();
     assert!(error.contains("f.parquet was replaced"), "{error}");
     assert_eq!(get(new).await.unwrap().rows(), 6);
+}
+
+/// Without a tag, a file of this second may change and look the same.
+#[rstest]
+#[case::new(0, 2)]
+#[case::settled(10, 1)]
+#[tokio::test]
+async fn the_cache_keeps_no_untagged_file_that_was_just_written(#[case] age: u64, #[case] requests: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
+    let path = Path::from("f.parquet");
+    let file = write(&[("x", numbers(5))], WriterProperties::builder());
+    store.put(&path, PutPayload::from(file)).await.unwrap();
+    let written = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+    let handle = std::fs::File::options().write(true).open(folder.path().join("f.parquet")).unwrap();
+    handle.set_modified(written).unwrap();
+    let mut fragment = Fragment::new(store.head(&path).await.unwrap());
+    fragment.version.e_tag = None;
+    let (cache, counters) = (MetadataCache::new(1 << 20), Arc::new(IoCounters::default()));
+    for _ in 0..2 {
+        assert_eq!(cache.get_or_load(&store, &fragment, &counters).await.unwrap().rows(), 5);
+    }
+    assert_eq!(counters.requests(), requests);
+}
+
+/// Statistics that are shorter than a value of their type: the footer is read without any.
+#[tokio::test]
+async fn statistics_that_cannot_be_decoded_are_left_out() {
+    let (least, greatest) = (0x1122_3344_5566_7788i64, 0x1122_3344_5566_7799);
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![least, greatest]));
+    let file = write(&[("x", values)], WriterProperties::builder().set_dictionary_enabled(false));
+    let end = file.len() - FOOTER as usize;
+    let start = end - FooterTail::try_from(&file[end..]).unwrap().metadata_length();
+    // In the footer a value is its length, then its bytes.
+    let mut footer = file[start..end].to_vec();
+    for value in [least, greatest] {
+        let stored = [&[8], &value.to_le_bytes()[..]].concat();
+        while let Some(at) = footer.windows(9).position(|window| window == stored) {
+            footer.splice(at..at + 9, [4, 1, 2, 3, 4]);
+        }
+    }
+    assert!(footer.len() < end - start && ParquetMetaDataReader::decode_metadata(&footer).is_err());
+    let length = (footer.len() as u32).to_le_bytes();
+    let short = [&file[..start], &footer, &length, b"PAR1"].concat();
+    let (store, fragment) = in_memory(&short.into()).await;
+    let metadata = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap();
+    assert_eq!(metadata.rows(), 2);
+    assert!(metadata.parquet().row_group(0).column(0).statistics().is_none());
 }
 
 #[tokio::test]

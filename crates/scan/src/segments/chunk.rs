@@ -61,7 +61,7 @@ impl<'a> Chunk<'a> {
     /// The bytes of the dictionary page, where it is known which they are.
     pub fn dictionary(&self) -> Option<Range<u64>> {
         let first = self.pages?.first()?.offset as u64;
-        (self.range.start < first).then(|| self.range.start..first)
+        (self.range.start < first).then_some(self.range.start..first)
     }
 
     fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use arrow::array::builder::{FixedSizeBinaryBuilder, Int32Builder, ListBuilder, MapBuilder, StringBuilder};
+use arrow::array::builder::{
+    FixedSizeBinaryBuilder, FixedSizeListBuilder, Int32Builder, ListBuilder, MapBuilder, StringBuilder,
+};
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{cast, concat_batches, take};
@@ -13,7 +15,10 @@ use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit, i256};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::data_type::{Int96, Int96Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use rstest::rstest;
 use trommel_planner::index::FragmentCol;
@@ -51,6 +56,15 @@ fn lists() -> ArrayRef {
     let mut builder = ListBuilder::new(Int32Builder::new());
     for i in 0..ROWS {
         (0..i % 4).for_each(|j| builder.values().append_option((j != 2).then_some((i * 10 + j) as i32)));
+        builder.append(i % 7 != 3);
+    }
+    Arc::new(builder.finish())
+}
+
+fn fixed_lists() -> ArrayRef {
+    let mut builder = FixedSizeListBuilder::new(Int32Builder::new(), 3);
+    for i in 0..ROWS {
+        (0..3).for_each(|j| builder.values().append_option((i % 5 != j).then_some((i * 10 + j) as i32)));
         builder.append(i % 7 != 3);
     }
     Arc::new(builder.finish())
@@ -153,6 +167,7 @@ fn column(name: &str) -> ArrayRef {
         "null" => Arc::new(NullArray::new(ROWS)),
         "struct" => structs(),
         "list" => lists(),
+        "fixed_list" => fixed_lists(),
         "map" => maps(),
         "list_struct" => lists_of_structs(),
         _ => unreachable!("{name}"),
@@ -173,7 +188,7 @@ impl Cast for ArrayRef {
     }
 }
 
-const COLUMNS: [&str; 44] = [
+const COLUMNS: [&str; 45] = [
     "bool",
     "i8",
     "i16",
@@ -217,6 +232,7 @@ const COLUMNS: [&str; 44] = [
     "null",
     "struct",
     "list",
+    "fixed_list",
     "map",
 ];
 
@@ -335,7 +351,7 @@ proptest! {
     /// All columns of a file in each layout, each with rows of its own.
     #[test]
     fn decoding_is_reading_all_and_taking_rows(
-        layout in layouts(), rows in prop::collection::vec(some_ranges(), 45), group in 0usize..3,
+        layout in layouts(), rows in prop::collection::vec(some_ranges(), 46), group in 0usize..3,
     ) {
         let columns: Vec<_> = COLUMNS.iter().map(|name| (*name, column(name))).chain([("ls", lists_of_structs())]).collect();
         let file = file_of(&columns, layout);
@@ -472,6 +488,33 @@ fn rows_bytes_and_segments_that_are_not_there_are_errors() {
     let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
     let none = reader.decode(&segment, &RowRanges::empty(), &FetchedRanges::default()).unwrap();
     assert_eq!((none.len(), none.data_type()), (0, &DataType::Int64));
+}
+
+/// Times of old writers: a Julian day, and nanoseconds within it.
+#[test]
+fn int96_is_read_as_nanoseconds() {
+    let schema = Arc::new(parse_message_type("message m { optional int96 t; }").unwrap());
+    let mut file = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let (epoch, hour) = (2_440_588, 3_600_000_000_000u64);
+    let int96 = |(day, nanos): (u32, u64)| Int96::from(vec![nanos as u32, (nanos >> 32) as u32, day]);
+    let values = [(epoch, 0), (epoch + 1, 5 * hour + 7), (epoch - 1, 23 * hour)].map(int96);
+    column.typed::<Int96Type>().write_batch(&values, Some(&[1, 0, 1, 1]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+
+    let file = Bytes::from(file);
+    let reader = SegmentReader::new(metadata(&file));
+    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let rows = [0..2, 3..4].into_iter().collect();
+    let got = reader.decode(&segment, &rows, &held(&file, &reader.reach(&segment, &rows))).unwrap();
+    assert_eq!(got.as_ref(), &TimestampNanosecondArray::from(vec![Some(0), None, Some(-(hour as i64))]));
+    let rows = RowRanges::single(2..3);
+    let got = reader.decode(&segment, &rows, &FetchedRanges::whole(file)).unwrap();
+    assert_eq!(got.as_ref(), &TimestampNanosecondArray::from(vec![29 * hour as i64 + 7]));
 }
 
 /// The file's Arrow schema calls a binary column a string.

@@ -95,7 +95,7 @@ pub(super) fn row_group_zone<'a>(
             zone.upper = zone.upper.filter(|_| zone.upper_is_exact);
         }
     }
-    zone.without_nans(trust)
+    zone.without_impossible(trust)
 }
 
 fn both<'a, T>(
@@ -136,7 +136,7 @@ pub(super) fn page_zone<'a>(
         let exact = |bound: Option<Raw<'_>>| bound.is_some_and(|bound| bound.bytes().is_none());
         (zone.lower_is_exact, zone.upper_is_exact) = (exact(zone.lower), exact(zone.upper));
     }
-    zone.without_nans(trust)
+    zone.without_impossible(trust)
 }
 
 fn page_bounds<'a, T>(
@@ -148,8 +148,13 @@ fn page_bounds<'a, T>(
 }
 
 impl RawZone<'_> {
-    /// The zone without its bounds if one of them is NaN: the other may have been compared with it.
-    fn without_nans(mut self, trust: &Trust) -> Self {
+    /// The zone without bounds of a length that no value has, and without either bound if one of them is
+    /// NaN: the other may have been compared with it.
+    fn without_impossible(mut self, trust: &Trust) -> Self {
+        if let Some(length) = trust.length {
+            let fits = |bound: &Raw<'_>| bound.bytes().is_some_and(|bytes| bytes.len() == length);
+            (self.lower, self.upper) = (self.lower.filter(fits), self.upper.filter(fits));
+        }
         if self.lower.iter().chain(&self.upper).any(|bound| bound.is_nan(trust)) {
             (self.lower, self.upper) = (None, None);
         }

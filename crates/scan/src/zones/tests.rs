@@ -57,6 +57,7 @@ fn made(leaf: &str, statistics: Vec<Option<Statistics>>, order: Order) -> Parque
     };
     let groups = statistics.into_iter().map(|statistics| {
         let chunk = ColumnChunkMetaData::builder(Arc::clone(&column))
+            .set_num_values(ROWS)
             .set_data_page_offset(4)
             .set_total_compressed_size(1000);
         let chunk = match statistics {
@@ -217,6 +218,8 @@ fn int96() -> Statistics {
 #[case::decimal_beyond(DECIMAL, Declared, bytes(&[0x80; 17], &[1], false), "?..0.01 0")]
 #[case::decimal_truncated(DECIMAL, Declared, truncated(&[1], &[2]), "?..? 0")]
 #[case::decimal_fixed(FIXED_DECIMAL, Declared, fixed(&[0xff; 9], &[0, 0, 0, 0, 0, 0, 0, 1, 0]), "-0.01..2.56 0")]
+#[case::decimal_fixed_short(FIXED_DECIMAL, Declared, fixed(&[0xff; 8], &[0, 0, 0, 0, 0, 0, 0, 1, 0]), "?..2.56 0")]
+#[case::decimal_fixed_long(FIXED_DECIMAL, Declared, fixed(&[0xff; 9], &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0]), "-0.01..? 0")]
 #[case::decimal_in_int("optional int32 x (DECIMAL(5,2));", Declared, int(-1, 256, Some(0)), "-0.01..2.56 0")]
 #[case::other_physical_type(LONG, Declared, int(1, 5, Some(0)), "?..? 0")]
 fn row_group_statistics(
@@ -329,6 +332,15 @@ fn page_index_of_bytes(#[case] leaf: &str, #[case] order: Order, #[case] expect:
     assert_eq!(show(&zones.zones(&column(0), Level::Page).unwrap()), expect);
 }
 
+#[test]
+fn page_bounds_of_fixed_decimals_have_their_length() {
+    let whole: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 1, 0];
+    let pages = Pages::new([(false, &[0; 9], whole, 0), (false, &[1], &whole[1..], 0)]);
+    let parquet = pages.put_on(made(FIXED_DECIMAL, vec![None], Declared), Type::FIXED_LEN_BYTE_ARRAY);
+    let zones = zones_of(parquet, None).zones(&column(0), Level::Page).unwrap();
+    assert_eq!(show(&zones), ["~0.00..~2.56 0", "?..? 0"]);
+}
+
 /// A chunk without a column index among others is one zone; `NONE` is not asked for its pages.
 #[test]
 fn a_chunk_without_column_index_is_one_zone() {
@@ -366,6 +378,12 @@ fn a_chunk_without_column_index_is_one_zone() {
     DataType::Timestamp(TimeUnit::Nanosecond, None),
     "1970-01-01T00:00:00..? 0"
 )]
+#[case::dictionary_of_floats(
+    DOUBLE,
+    double(0.0, 0.0),
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Float64)),
+    "-0.0..0.0 0"
+)]
 #[case::local_time(
     "optional int64 x (TIMESTAMP(MILLIS,true));",
     Statistics::int64(Some(1), Some(2), None, Some(0), false),
@@ -390,15 +408,21 @@ fn constants_are_one_value_in_every_row() {
     let parquet = made(INT, vec![None, None], Declared);
     let metadata = Arc::new(FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap());
     let missing = DataType::Struct(vec![Field::new("a", DataType::Int32, true)].into());
+    let nan = ScalarValue::Float64(Some(f64::NAN));
+    let values = [
+        ScalarValue::Int64(Some(7)),
+        nan.clone(),
+        ScalarValue::Dictionary(Box::new(DataType::Int8), Box::new(nan)),
+    ];
     let table = Arc::new(Schema::new(vec![
         Field::new("missing", DataType::Utf8View, true),
         Field::new("struct", missing, true),
         Field::new("k", DataType::Int64, true),
         Field::new("nan", DataType::Float64, true),
+        Field::new("nans", values[2].data_type(), true),
     ]));
-    let values = [ScalarValue::Int64(Some(7)), ScalarValue::Float64(Some(f64::NAN))];
     let adaptation =
-        Adaptation::try_new(&Path::from("f.parquet"), &table, metadata.schema(), 2, &values).unwrap();
+        Adaptation::try_new(&Path::from("f.parquet"), &table, metadata.schema(), 3, &values).unwrap();
     let zones = FragmentZones::new(metadata, Arc::new(adaptation));
     let show_at = |path: &ColumnPath, level| show(&zones.zones(path, level).unwrap());
     assert_eq!(show_at(&column(0), Level::RowGroup), ["?..? 10", "?..? 10"]);
@@ -408,9 +432,10 @@ fn constants_are_one_value_in_every_row() {
     assert_eq!(zones.zones(&field, Level::Page).unwrap().data_type(), &DataType::Int32);
     assert_eq!(show_at(&column(2), Level::RowGroup), ["7..7 0", "7..7 0"]);
     assert_eq!(show_at(&column(3), Level::RowGroup), ["?..? 0", "?..? 0"]);
+    assert_eq!(show_at(&column(4), Level::RowGroup), ["?..? 0", "?..? 0"]);
     let nans = |at| zones.zones(&column(at), Level::RowGroup).unwrap().nans().unwrap().values().to_vec();
-    assert_eq!((nans(2), nans(3)), (vec![0, 0], vec![10, 10]));
-    assert!(zones.zones(&column(4), Level::RowGroup).is_none());
+    assert_eq!((nans(2), nans(3), nans(4)), (vec![0, 0], vec![10, 10], vec![10, 10]));
+    assert!(zones.zones(&column(5), Level::RowGroup).is_none());
 }
 
 /// Fields of structs: found by name, NULLs of the struct counted in, missing ones NULL.

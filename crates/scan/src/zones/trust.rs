@@ -18,6 +18,8 @@ pub(super) struct Trust {
     pub decimal_bytes: bool,
     /// Whether the leaf holds half floats, whose bounds may be NaN.
     pub float16: bool,
+    /// How many bytes each value has, where the type fixes that.
+    pub length: Option<usize>,
 }
 
 impl Trust {
@@ -42,7 +44,9 @@ impl Trust {
         let deprecated = signed_number && declared != Some(ColumnOrder::UNKNOWN);
         let decimal_bytes = descriptor.physical_type() == Type::BYTE_ARRAY && is_decimal(&descriptor);
         let float16 = matches!(descriptor.logical_type_ref(), Some(LogicalType::Float16));
-        Some(Self { current, deprecated, decimal_bytes, float16 })
+        let fixed = descriptor.physical_type() == Type::FIXED_LEN_BYTE_ARRAY;
+        let length = fixed.then(|| usize::try_from(descriptor.type_length()).unwrap_or(0));
+        Some(Self { current, deprecated, decimal_bytes, float16, length })
     }
 }
 
