@@ -1,0 +1,117 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! How a column is stored: sizes, encodings, dictionaries, filters.
+
+use std::collections::BTreeSet;
+
+use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use serde::Serialize;
+
+/// How a column's chunks are stored.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Storage {
+    /// Parquet's types.
+    pub types: BTreeSet<String>,
+    /// The encodings of data pages, or of all pages where the file doesn't tell them apart.
+    pub encodings: BTreeSet<String>,
+    /// The codecs.
+    pub compression: BTreeSet<String>,
+    /// The bytes in the file.
+    pub compressed_bytes: u64,
+    /// The bytes after decompression.
+    pub uncompressed_bytes: u64,
+    /// Which chunks have dictionaries.
+    pub dictionary: Dictionaries,
+    /// How many chunks have a bloom filter.
+    pub bloom_filters: usize,
+}
+
+/// How many of a column's chunks have dictionaries.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Dictionaries {
+    /// Every data page is dictionary-coded.
+    pub all_pages: usize,
+    /// There is a dictionary, but some data pages, or it isn't told how many, do without.
+    pub some_pages: usize,
+    /// There is no dictionary.
+    pub no_page: usize,
+    /// The bytes of the dictionaries, compressed.
+    pub bytes: u64,
+}
+
+impl Storage {
+    /// How a Parquet leaf is stored in one file.
+    pub fn of(parquet: &ParquetMetaData, leaf: usize) -> Self {
+        let mut storage = Self::default();
+        for group in parquet.row_groups() {
+            storage.add(group.column(leaf));
+        }
+        storage
+    }
+
+    fn add(&mut self, chunk: &ColumnChunkMetaData) {
+        self.types.insert(type_name(chunk));
+        self.compression.insert(compression_name(chunk.compression()));
+        self.compressed_bytes += u64::try_from(chunk.compressed_size()).unwrap_or(0);
+        self.uncompressed_bytes += u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        self.bloom_filters += usize::from(chunk.bloom_filter_offset().is_some());
+        let pages: Option<Vec<_>> = chunk.page_encoding_stats_mask().map(|mask| mask.encodings().collect());
+        // The levels' own encodings, and a dictionary's, say nothing of the values.
+        let values = pages.clone().unwrap_or_else(|| {
+            let of_levels = |encoding: &Encoding| matches!(encoding, Encoding::RLE | Encoding::BIT_PACKED);
+            chunk.encodings().filter(|encoding| !of_levels(encoding)).collect()
+        });
+        self.encodings.extend(values.iter().map(Encoding::to_string));
+
+        let dictionary = dictionary_bytes(chunk);
+        let is_coded = |e: &Encoding| matches!(e, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
+        match (dictionary, pages) {
+            (None, _) => self.dictionary.no_page += 1,
+            (Some(_), Some(pages)) if pages.iter().all(is_coded) => self.dictionary.all_pages += 1,
+            (Some(_), _) => self.dictionary.some_pages += 1,
+        }
+        self.dictionary.bytes += dictionary.unwrap_or(0);
+    }
+
+    /// Adds the same column of another file.
+    pub fn merge(&mut self, other: &Self) {
+        self.types.extend(other.types.iter().cloned());
+        self.encodings.extend(other.encodings.iter().cloned());
+        self.compression.extend(other.compression.iter().cloned());
+        self.compressed_bytes += other.compressed_bytes;
+        self.uncompressed_bytes += other.uncompressed_bytes;
+        self.bloom_filters += other.bloom_filters;
+        self.dictionary.all_pages += other.dictionary.all_pages;
+        self.dictionary.some_pages += other.dictionary.some_pages;
+        self.dictionary.no_page += other.dictionary.no_page;
+        self.dictionary.bytes += other.dictionary.bytes;
+    }
+}
+
+impl Dictionaries {
+    /// How many chunks there are.
+    pub fn chunks(&self) -> usize {
+        self.all_pages + self.some_pages + self.no_page
+    }
+}
+
+/// The length of a chunk's dictionary page; `None` if it has none. Some writers store 0 as the place of none.
+fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> Option<u64> {
+    let start = chunk.dictionary_page_offset().filter(|start| *start > 0)?;
+    u64::try_from(chunk.data_page_offset().checked_sub(start)?).ok().filter(|length| *length > 0)
+}
+
+fn type_name(chunk: &ColumnChunkMetaData) -> String {
+    let physical = chunk.column_type();
+    match chunk.column_descr().logical_type_ref() {
+        Some(logical) => format!("{physical} as {logical:?}"),
+        None => physical.to_string(),
+    }
+}
+
+/// The codec's name without its level, which files don't keep.
+fn compression_name(compression: Compression) -> String {
+    let name = compression.to_string();
+    name.split('(').next().unwrap_or_default().to_owned()
+}
