@@ -5,11 +5,12 @@
 //! Exit codes: 0 all went well; 1 something failed, and the message says what to do; 2 the command line was
 //! wrong; 3 two engines gave different answers.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use trommel::failure::{describe, is_broken_pipe};
 use trommel::{demo, inspect, sql};
 
 #[global_allocator]
@@ -45,11 +46,10 @@ fn main() -> ExitCode {
     };
     let code = match outcome {
         Ok(code) => code,
-        // The reader of a pipe (`trommel demo | head`) may leave whenever it likes.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // Nothing is left to tell when even standard error is closed.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", describe(&error));
             1
         }
     };
@@ -59,12 +59,6 @@ fn main() -> ExitCode {
 /// Runs a command on all processors.
 fn wait<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-    })
 }
 
 #[cfg(test)]

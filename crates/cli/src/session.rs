@@ -42,7 +42,6 @@ pub struct Limits {
 }
 
 /// A session with Trommel in it, and the registry that can count what its stores are asked for.
-#[derive(Debug)]
 pub struct Session {
     /// The session.
     pub context: SessionContext,

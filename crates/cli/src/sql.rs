@@ -44,9 +44,9 @@ const STDIN: &str = "-";
     trommel sql --table f=flights/ -c 'SELECT * FROM f ORDER BY delay DESC LIMIT 10'\n  \
     trommel sql --table f=s3://bucket/flights/ --format csv -f report.sql > report.csv\n  \
     trommel sql --table f='flights/year=2024/*.parquet'      then type; \\? lists the shell's commands\n\n\
-    A table that stays within the session, with its options:\n  \
+    In SQL, a table with options, and what a query skips of it:\n  \
     CREATE EXTERNAL TABLE f STORED AS TROMMEL LOCATION 'flights/' OPTIONS (distrust_statistics true);\n  \
-    EXPLAIN ANALYZE SELECT …;                                shows what the scan skipped\n\n\
+    EXPLAIN ANALYZE SELECT * FROM f ORDER BY delay DESC LIMIT 10;\n\n\
     Any option of DataFusion is set by SET datafusion.… = … or by an environment variable DATAFUSION_….")]
 pub struct SqlArgs {
     /// Statements to run. May be given several times

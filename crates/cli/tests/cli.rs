@@ -45,7 +45,7 @@ impl Folder {
         let made = folder.call(&[
             "sql",
             "-c",
-            "COPY (SELECT value AS id, value % 7 AS delay, 'city ' || value % 3 AS origin, \
+            "COPY (SELECT value AS id, value % 7 AS delay, 'city ' || (value % 3) AS origin, \
              CASE WHEN value % 2 = 0 THEN value END AS even FROM generate_series(1, 2000)) \
              TO 'flights.parquet' OPTIONS ('format.max_row_group_size' 1000, 'format.data_page_row_count_limit' 100, \
              'format.write_batch_size' 100)",

@@ -32,11 +32,11 @@ pub struct Storage {
 pub struct Dictionaries {
     /// Every data page is dictionary-coded.
     pub all_pages: usize,
-    /// There is a dictionary, but some data pages, or it isn't told how many, do without.
+    /// Data pages are dictionary-coded, but not all of them, or the file doesn't tell which.
     pub some_pages: usize,
-    /// There is no dictionary.
+    /// No data page is dictionary-coded.
     pub no_page: usize,
-    /// The bytes of the dictionaries, compressed.
+    /// The bytes of the dictionaries, compressed; of those whose place the file tells.
     pub bytes: u64,
 }
 
@@ -58,20 +58,18 @@ impl Storage {
         self.bloom_filters += usize::from(chunk.bloom_filter_offset().is_some());
         let pages: Option<Vec<_>> = chunk.page_encoding_stats_mask().map(|mask| mask.encodings().collect());
         // The levels' own encodings, and a dictionary's, say nothing of the values.
-        let values = pages.clone().unwrap_or_else(|| {
-            let of_levels = |encoding: &Encoding| matches!(encoding, Encoding::RLE | Encoding::BIT_PACKED);
-            chunk.encodings().filter(|encoding| !of_levels(encoding)).collect()
-        });
+        let values =
+            pages.clone().unwrap_or_else(|| chunk.encodings().filter(|e| !is_of_levels(e)).collect());
         self.encodings.extend(values.iter().map(Encoding::to_string));
 
-        let dictionary = dictionary_bytes(chunk);
         let is_coded = |e: &Encoding| matches!(e, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
-        match (dictionary, pages) {
-            (None, _) => self.dictionary.no_page += 1,
-            (Some(_), Some(pages)) if pages.iter().all(is_coded) => self.dictionary.all_pages += 1,
-            (Some(_), _) => self.dictionary.some_pages += 1,
+        // Not every writer tells where the dictionary is.
+        match (values.iter().any(is_coded), pages) {
+            (false, _) => self.dictionary.no_page += 1,
+            (true, Some(pages)) if pages.iter().all(is_coded) => self.dictionary.all_pages += 1,
+            (true, _) => self.dictionary.some_pages += 1,
         }
-        self.dictionary.bytes += dictionary.unwrap_or(0);
+        self.dictionary.bytes += dictionary_bytes(chunk);
     }
 
     /// Adds the same column of another file.
@@ -96,10 +94,18 @@ impl Dictionaries {
     }
 }
 
-/// The length of a chunk's dictionary page; `None` if it has none. Some writers store 0 as the place of none.
-fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> Option<u64> {
-    let start = chunk.dictionary_page_offset().filter(|start| *start > 0)?;
-    u64::try_from(chunk.data_page_offset().checked_sub(start)?).ok().filter(|length| *length > 0)
+/// Whether an encoding is listed for a chunk's levels, and says nothing of its values.
+// Old files hold the deprecated encoding all the same.
+#[allow(deprecated)]
+fn is_of_levels(encoding: &Encoding) -> bool {
+    matches!(encoding, Encoding::RLE | Encoding::BIT_PACKED)
+}
+
+/// The length of a chunk's dictionary page as far as the metadata tells. Some writers store 0 as the place of none.
+fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+    let start = chunk.dictionary_page_offset().filter(|start| *start > 0);
+    let length = start.and_then(|start| chunk.data_page_offset().checked_sub(start));
+    length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0)
 }
 
 fn type_name(chunk: &ColumnChunkMetaData) -> String {

@@ -138,13 +138,15 @@ fn dictionary(dictionaries: &Dictionaries, compressed: u64) -> String {
     if dictionaries.no_page == chunks {
         return "none".to_owned();
     }
-    let share = (dictionaries.bytes * 100).checked_div(compressed).unwrap_or(0);
     let coded = match dictionaries.all_pages {
         all if all == chunks => "all".to_owned(),
         0 if dictionaries.some_pages == chunks => "in part".to_owned(),
         all => format!("{all} of {chunks}"),
     };
-    format!("{coded}\n{share} % of size")
+    match dictionaries.bytes {
+        0 => coded,
+        bytes => format!("{coded}\n{} % of size", (bytes * 100).checked_div(compressed).unwrap_or(0)),
+    }
 }
 
 fn zone_counts(column: &Column) -> String {

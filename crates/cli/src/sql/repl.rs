@@ -15,6 +15,7 @@ use tokio::signal;
 
 use super::script::pieces;
 use super::shell::{Next, Shell};
+use crate::failure::describe;
 
 /// Reads statements and commands until told to quit. One that fails says so, and the next may be typed.
 ///
@@ -66,7 +67,7 @@ async fn run_interruptibly(shell: &mut Shell, text: &str) -> Next {
                 Ok(Next::GoOn) => {}
                 Ok(Next::Quit) => return Next::Quit,
                 Err(error) => {
-                    eprintln!("error: {error:#}");
+                    eprintln!("error: {}", describe(&error));
                     break;
                 }
             },

@@ -6,10 +6,10 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use datafusion::common::TableReference;
 use datafusion::common::instant::Instant;
 use datafusion::config::Dialect;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
-use datafusion::sql::TableReference;
 use datafusion::sql::parser::{CreateExternalTable, DFParser, Statement};
 use datafusion::sql::sqlparser::dialect::dialect_from_str;
 use datafusion_cli::command::{Command, OutputFormat};
@@ -45,7 +45,6 @@ pub enum Next {
 }
 
 /// A session, and how its answers are printed.
-#[derive(Debug)]
 pub struct Shell {
     session: Session,
     style: Style,
