@@ -9,6 +9,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::execution::SessionState;
 use datafusion_trommel::TrommelTable;
+use datafusion_trommel::table::Location;
 use futures::future::join_all;
 use object_store::ObjectStore;
 use trommel_scan::ScanError;
@@ -16,11 +17,14 @@ use trommel_scan::fragment::{Fragment, OpenFragment};
 use trommel_scan::io::IoCounters;
 use trommel_scan::metadata::FragmentMetadata;
 
+use crate::failure::describe;
 use crate::session::stores::connect;
 
 /// The files of a location.
 #[derive(Debug)]
 pub struct Found {
+    /// What goes before the files' paths: the URL of their store, or a slash for local files.
+    pub root: String,
     /// The files, in order of their paths.
     pub files: Vec<FoundFile>,
     /// Why they are no table together, if they aren't though each can be read.
@@ -42,8 +46,10 @@ pub struct FoundFile {
 /// No file is there, or the location can't be listed.
 pub async fn open(session: &SessionState, location: &str) -> Result<Found> {
     connect(session, location, &HashMap::new()).await?;
+    let store = Location::parse(location)?.store();
+    let root = store.as_str().strip_prefix("file://").unwrap_or(store.as_str()).to_owned();
     let error = match open_together(session, location).await {
-        Ok(files) => return Ok(Found { files, conflict: None }),
+        Ok(files) => return Ok(Found { root, files, conflict: None }),
         Err(error) => error,
     };
     // With a declared schema no file is opened for a table.
@@ -53,8 +59,8 @@ pub async fn open(session: &SessionState, location: &str) -> Result<Found> {
         return Err(error);
     }
     let files = join_all(listed.into_iter().map(|(fragment, store)| open_alone(fragment, store))).await;
-    let conflict = files.iter().all(|file| file.outcome.is_ok()).then(|| error.to_string());
-    Ok(Found { files, conflict })
+    let conflict = files.iter().all(|file| file.outcome.is_ok()).then(|| describe(&error.into()));
+    Ok(Found { root, files, conflict })
 }
 
 async fn open_together(session: &SessionState, location: &str) -> Result<Vec<FoundFile>> {

@@ -38,7 +38,7 @@ pub struct Report {
 /// A file.
 #[derive(Debug, Serialize)]
 pub struct FileReport {
-    /// Its path in its store.
+    /// Its path, or its URL.
     pub path: String,
     /// Its size.
     pub bytes: u64,
@@ -114,7 +114,7 @@ pub struct Column {
 impl Report {
     /// What the files hold.
     pub fn new(location: &str, found: &Found, detail: &Detail) -> Self {
-        let files = found.files.iter().map(|file| FileReport::new(file, detail)).collect();
+        let files = found.files.iter().map(|file| FileReport::new(&found.root, file, detail)).collect();
         Self { location: location.to_owned(), conflict: found.conflict.clone(), files }
     }
 
@@ -149,13 +149,18 @@ impl Report {
 }
 
 impl FileReport {
-    fn new(file: &FoundFile, detail: &Detail) -> Self {
+    fn new(root: &str, file: &FoundFile, detail: &Detail) -> Self {
+        let location = file.fragment.location.as_ref();
         let outcome = match &file.outcome {
             Ok(open) => Outcome::Readable(Contents::new(open, detail)),
-            Err(error) => Outcome::Damaged { error: error.to_string() },
+            Err(error) => {
+                let error = error.to_string();
+                // The path is told once, with its store.
+                let told = error.strip_prefix(location).map(|rest| rest.trim_start_matches([':', ' ']));
+                Outcome::Damaged { error: told.unwrap_or(&error).to_owned() }
+            }
         };
-        let fragment = &file.fragment;
-        Self { path: fragment.location.to_string(), bytes: fragment.version.size, outcome }
+        Self { path: format!("{root}{location}"), bytes: file.fragment.version.size, outcome }
     }
 
     /// What it holds, if it can be read.

@@ -31,10 +31,17 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     if !merged.is_empty() {
         writeln!(out, "Columns\n{}\n", columns(&merged))?;
     }
+    let folder = common_folder(&readable);
     for file in &readable {
         for column in file.contents().iter().flat_map(|contents| &contents.columns) {
             if let Some(of_column) = &column.zones {
-                writeln!(out, "Zones of {} in {}\n{}\n", column.name, file.path, zones(of_column))?;
+                writeln!(
+                    out,
+                    "Zones of {} in {}\n{}\n",
+                    column.name,
+                    &file.path[folder..],
+                    zones(of_column)
+                )?;
             }
         }
     }
@@ -44,8 +51,6 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
 /// What is wrong, a line each.
 pub fn errors(report: &Report) -> Vec<String> {
     let damaged = report.files.iter().filter_map(|file| match &file.outcome {
-        // Most errors name the file already.
-        Outcome::Damaged { error } if error.contains(&file.path) => Some(error.clone()),
         Outcome::Damaged { error } => Some(format!("{}: {error}", file.path)),
         Outcome::Readable(_) => None,
     });
