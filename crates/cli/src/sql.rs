@@ -61,9 +61,9 @@ pub struct SqlArgs {
     #[arg(long = "table", value_name = "NAME=LOCATION", value_parser = parse_table)]
     pub tables: Vec<(String, String)>,
 
-    /// How to print rows; other formats than `table` print nothing else
-    #[arg(long, value_enum, default_value_t = PrintFormat::Automatic, hide_possible_values = true)]
-    #[arg(help = "How to print rows: table, csv, tsv, json or nd-json; all but `table` print nothing else")]
+    /// How to print rows: table, csv, tsv, json or nd-json; all but table print rows alone [default: table]
+    #[arg(long, value_enum, default_value_t = PrintFormat::Automatic)]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
     pub format: PrintFormat,
 
     /// Rows of a table to print, or `inf`
