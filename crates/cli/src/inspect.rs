@@ -22,7 +22,7 @@ pub mod storage;
 pub mod text;
 pub mod zones;
 
-use std::io::{Write, stderr};
+use std::io::{self, Write, stderr};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -81,7 +81,7 @@ pub async fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<u8> {
         }
     }
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
+        serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         text::write(&report, out)?;

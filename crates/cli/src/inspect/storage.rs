@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Storage {
     /// Parquet's types.
-    pub types: BTreeSet<String>,
+    pub physical_types: BTreeSet<String>,
     /// The encodings of data pages, or of all pages where the file doesn't tell them apart.
     pub encodings: BTreeSet<String>,
     /// The codecs.
@@ -51,7 +51,7 @@ impl Storage {
     }
 
     fn add(&mut self, chunk: &ColumnChunkMetaData) {
-        self.types.insert(type_name(chunk));
+        self.physical_types.insert(chunk.column_type().to_string());
         self.compression.insert(compression_name(chunk.compression()));
         self.compressed_bytes += u64::try_from(chunk.compressed_size()).unwrap_or(0);
         self.uncompressed_bytes += u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
@@ -74,7 +74,7 @@ impl Storage {
 
     /// Adds the same column of another file.
     pub fn merge(&mut self, other: &Self) {
-        self.types.extend(other.types.iter().cloned());
+        self.physical_types.extend(other.physical_types.iter().cloned());
         self.encodings.extend(other.encodings.iter().cloned());
         self.compression.extend(other.compression.iter().cloned());
         self.compressed_bytes += other.compressed_bytes;
@@ -106,14 +106,6 @@ fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let start = chunk.dictionary_page_offset().filter(|start| *start > 0);
     let length = start.and_then(|start| chunk.data_page_offset().checked_sub(start));
     length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0)
-}
-
-fn type_name(chunk: &ColumnChunkMetaData) -> String {
-    let physical = chunk.column_type();
-    match chunk.column_descr().logical_type_ref() {
-        Some(logical) => format!("{physical} as {logical:?}"),
-        None => physical.to_string(),
-    }
 }
 
 /// The codec's name without its level, which files don't keep.
