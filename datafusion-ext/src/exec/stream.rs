@@ -108,7 +108,6 @@ impl Reader {
         let fragment = execution.fragment(morsel);
         let reader =
             RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
-        let before = (self.io.bytes(), self.io.requests());
         let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
         let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
         morsel.kept.iter().for_each(|kept| kept.done());
