@@ -2,6 +2,9 @@
 
 //! `trommel sql` and `trommel inspect` as their users meet them: through the binary.
 
+// Tests fail by panicking, their helpers too.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
