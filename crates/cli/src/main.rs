@@ -5,11 +5,16 @@
 //! Exit codes: 0 all went well; 1 something failed, and the message says what to do; 2 the command line was
 //! wrong; 3 two engines gave different answers.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use trommel::demo;
+use mimalloc::MiMalloc;
+use trommel::failure::{describe, is_broken_pipe};
+use trommel::{demo, inspect, sql};
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Parquet tables for DataFusion whose scan keeps listening while it reads.
 ///
@@ -17,7 +22,9 @@ use trommel::demo;
 /// re-reads that knowledge while it reads, and skips row groups and pages before it pays for them.
 #[derive(Debug, Parser)]
 #[command(name = "trommel", version, arg_required_else_help = true, max_term_width = 110)]
-#[command(after_help = "New here? Run `trommel demo`: it needs no data and no settings.\n\n\
+#[command(after_help = "New here? Run `trommel demo`: it needs no data and no settings.\n\
+    Have Parquet files? `trommel inspect FILE` shows what a query can skip in them,\n\
+    and `trommel sql -c \"SELECT count(*) FROM 'FILE'\"` asks them.\n\n\
     Exit codes: 0 all went well, 1 something failed, 2 wrong command line, 3 engines disagree.")]
 struct Cli {
     #[command(subcommand)]
@@ -26,30 +33,32 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Sql(sql::SqlArgs),
+    Inspect(inspect::InspectArgs),
     Demo(demo::DemoArgs),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Demo(args) => demo::run(&args, &mut stdout().lock()),
+        Command::Sql(args) => wait(sql::run(&args)).map(|()| 0),
+        Command::Inspect(args) => wait(inspect::run(&args, &mut stdout().lock())),
+        Command::Demo(args) => demo::run(&args, &mut stdout().lock()).map(demo::Outcome::exit_code),
     };
     let code = match outcome {
-        Ok(outcome) => outcome.exit_code(),
-        // The reader of a pipe (`trommel demo | head`) may leave whenever it likes.
+        Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // Nothing is left to tell when even standard error is closed.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", describe(&error));
             1
         }
     };
     ExitCode::from(code)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-    })
+/// Runs a command on all processors.
+fn wait<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
 }
 
 #[cfg(test)]

@@ -388,6 +388,12 @@ mod tests {
         }
     }
 
+    async fn stored(bytes: Vec<u8>) -> (Arc<dyn ObjectStore>, Fragment) {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let fragment = put(&store, &Path::from("a.parquet"), bytes).await;
+        (store, fragment)
+    }
+
     async fn put(store: &Arc<dyn ObjectStore>, path: &Path, bytes: Vec<u8>) -> Fragment {
         store.put(path, PutPayload::from(bytes)).await.unwrap();
         Fragment::new(store.head(path).await.unwrap())

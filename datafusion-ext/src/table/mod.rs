@@ -40,6 +40,7 @@ use datafusion::logical_expr::{Expr, SortExpr, TableProviderFilterPushDown, Tabl
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt, stream};
+use object_store::ObjectStore;
 use trommel_scan::ScanError;
 use trommel_scan::fragment::{Fragment, OpenFragment};
 use trommel_scan::io::{IoCounters, LOCAL_COALESCE_GAP, REMOTE_COALESCE_GAP};
@@ -138,6 +139,15 @@ impl TrommelTable {
             options: Arc::clone(&self.options),
             planning_io,
         })
+    }
+
+    /// The files there are now and the stores they are in, each with its partition values; opens none.
+    ///
+    /// # Errors
+    /// A location that can't be listed, or a file whose folders don't have the partition columns.
+    pub async fn list(&self, session: &dyn Session) -> Result<Vec<(Fragment, Arc<dyn ObjectStore>)>> {
+        let files = self.files(session, &[]).await?;
+        Ok(files.into_iter().map(|(file, fragment)| (fragment, file.store)).collect())
     }
 
     /// The files there are, with their partition values, save those that the filters exclude by these.

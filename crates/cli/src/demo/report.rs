@@ -207,7 +207,8 @@ pub(crate) fn bytes(count: u64) -> String {
     match count {
         count if count >= 1_000_000_000 => format!("{:.1} GB", count as f64 / 1e9),
         count if count >= 1_000_000 => format!("{:.1} MB", count as f64 / 1e6),
-        count => format!("{:.1} kB", count as f64 / 1e3),
+        count if count >= 1_000 => format!("{:.1} kB", count as f64 / 1e3),
+        count => format!("{count} B"),
     }
 }
 
