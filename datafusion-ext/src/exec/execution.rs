@@ -80,7 +80,8 @@ impl Execution {
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
         let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
-        let promise = Promise::of(&scan.live, scan.asked.as_ref()).filter(|_| scan.sequence.promised.is_none());
+        let promise =
+            Promise::of(&scan.live, scan.asked.as_ref()).filter(|_| scan.sequence.promised.is_none());
         if scan.fetch.is_some() {
             // A few pages may be enough.
             let rest = units.split_off(scan.partitions.min(units.len()));

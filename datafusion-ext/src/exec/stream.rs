@@ -17,8 +17,8 @@ use trommel_scan::execute::{self, MorselOutput, read_morsel};
 use trommel_scan::io::{IoCounters, RangeReader};
 
 use super::FilteredReadExec;
-use super::executions::Joined;
 use super::execution::{Claim, Execution, Morsel};
+use super::executions::Joined;
 use super::metrics::{IoSoFar, ScanMetrics};
 
 /// A partition's share of an execution, on its way out.
@@ -110,8 +110,12 @@ impl Reader {
         let start = Instant::now();
         let plan = execution.read_plan(morsel)?;
         let fragment = execution.fragment(morsel);
-        let reader =
-            RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io));
+        let mut reader =
+            RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io))
+                .with_coalesce_gap(fragment.coalesce_gap);
+        if let Some(kept) = &morsel.kept {
+            reader = reader.with_kept(Arc::clone(kept));
+        }
         let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
         let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
         morsel.kept.iter().for_each(|kept| kept.done());

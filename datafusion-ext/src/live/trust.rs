@@ -131,7 +131,10 @@ mod tests {
     #[case::another_direction_was_asked(cmp("a", Gt, Some(5)), asked("a", false, false), false)]
     #[case::nulls_would_come_first(cmp("a", Gt, Some(5)), asked("a", true, true), false)]
     #[case::two_aggregates(
-        join(cmp("a", Lt, Some(1)), Or, cmp("b", Gt, Some(9))), asked("a", false, false), false)]
+        join(cmp("a", Lt, Some(1)), Or, cmp("b", Gt, Some(9))),
+        asked("a", false, false),
+        false
+    )]
     #[case::two_key_topk(
         join(cmp("a", Lt, Some(1)), Or, join(cmp("a", Eq, Some(1)), And, cmp("b", Lt, Some(9)))),
         None,

@@ -318,9 +318,13 @@ fn ordered_by_nothing(shape: &'static str, sql: &str, window: Window, forms: Vec
 }
 
 /// A limit by a unique key, so that it leaves no choice, below a join or another limit.
+///
+/// It has no OFFSET: DataFusion 55.2 itself loses rows there, in memory too. `SELECT id, d, id AS k0, d AS k1
+/// FROM (SELECT * FROM t ORDER BY id LIMIT 18 OFFSET 1) t ORDER BY id, d` over 19 rows gives 17.
 fn over_limit() -> BoxedStrategy<Query> {
     let inner = (seldom(), select(&["", " DESC"][..]), window()).prop_map(
-        |(Predicate { sql, forms }, direction, window)| {
+        |(Predicate { sql, forms }, direction, Window { fetch, .. })| {
+            let window = Window { skip: 0, fetch };
             (format!("(SELECT * FROM t{sql} ORDER BY id{direction}{}) t", clause(window)), forms)
         },
     );
