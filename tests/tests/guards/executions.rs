@@ -1,0 +1,121 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! A plan run twice without a reset, one after the other and side by side: each run has all rows once.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+use futures::{StreamExt, TryStreamExt};
+use rstest::rstest;
+use trommel_tests::files::{Folder, integers};
+use trommel_tests::session::{Format, Mode};
+
+use super::support::{leaf, lines, plan, run};
+
+const ROWS: i64 = 2000;
+
+async fn scan(clause: &str) -> Result<(SessionContext, Arc<dyn ExecutionPlan>, Folder)> {
+    let rows = integers(&[("k", (0..ROWS).map(Some).collect())])?;
+    let files = Folder::new(&[rows], 100)?;
+    let session = Mode { split_files: true, ..Mode::new(Format::Trommel, 4) }.session();
+    files.create(&session, "t", Format::Trommel, clause).await?;
+    let plan = leaf(&plan(&session, "SELECT k FROM t WHERE k % 3 = 1").await?);
+    assert_eq!(plan.properties().partitioning.partition_count(), 4);
+    Ok((session, plan, files))
+}
+
+fn all() -> Vec<i64> {
+    (0..ROWS).filter(|k| k % 3 == 1).collect()
+}
+
+fn sorted(lines: &[String]) -> Result<Vec<i64>> {
+    let mut numbers = lines.iter().map(|line| line.parse()).collect::<Result<Vec<i64>, _>>()?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_after_the_other() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    for _ in 0..3 {
+        assert_eq!(sorted(&run(&session, &plan).await?)?, all());
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn side_by_side() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    for _ in 0..10 {
+        let (a, b) = futures::future::join(run(&session, &plan), run(&session, &plan)).await;
+        assert_eq!(sorted(&a?)?, all());
+        assert_eq!(sorted(&b?)?, all());
+    }
+    Ok(())
+}
+
+/// Two runs whose partitions are started and polled in turns, with a declared order or without.
+#[rstest]
+#[case::any_order("")]
+#[case::sorted("WITH ORDER (k)")]
+#[tokio::test]
+async fn in_turns(#[case] clause: &str) -> Result<()> {
+    let (session, plan, _files) = scan(clause).await?;
+    let mut streams = Vec::new();
+    for partition in 0..4 {
+        for run in 0..2 {
+            streams.push((run, plan.execute(partition, session.task_ctx())?.fuse()));
+        }
+    }
+    let mut rows = [Vec::new(), Vec::new()];
+    let mut more = true;
+    while more {
+        more = false;
+        for (run, stream) in &mut streams {
+            if let Some(batch) = stream.next().await {
+                let batch = lines(&[batch?])?;
+                if !clause.is_empty() {
+                    let numbers = batch.iter().map(|k| k.parse()).collect::<Result<Vec<i64>, _>>()?;
+                    assert!(numbers.is_sorted(), "{numbers:?}");
+                }
+                rows[*run].extend(batch);
+                more = true;
+            }
+        }
+    }
+    for run in rows {
+        assert_eq!(sorted(&run)?, all());
+    }
+    Ok(())
+}
+
+/// A run given up halfway takes nothing from the next.
+#[tokio::test]
+async fn a_run_given_up_takes_nothing_from_the_next() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    for partition in 0..4 {
+        let mut stream = plan.execute(partition, session.task_ctx())?;
+        assert!(stream.try_next().await?.is_some());
+    }
+    assert_eq!(sorted(&run(&session, &plan).await?)?, all());
+    Ok(())
+}
+
+/// A limit is granted to each run anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_counts_for_each_run() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    let limited = plan.with_fetch(Some(150)).unwrap_or(plan);
+    let (a, b) = futures::future::join(run(&session, &limited), run(&session, &limited)).await;
+    assert_eq!([a?.len(), b?.len(), run(&session, &limited).await?.len()], [150; 3]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn there_is_no_partition_beyond_the_last() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    assert!(plan.execute(4, session.task_ctx()).is_err());
+    Ok(())
+}
