@@ -41,7 +41,10 @@ pub fn parquet(rows: &RecordBatch, row_group_rows: usize, page_rows: usize) -> R
         .build();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties))?;
-    writer.write(rows)?;
+    // The writer recurses once per row group that it cuts off a batch.
+    for start in (0..rows.num_rows()).step_by(row_group_rows) {
+        writer.write(&rows.slice(start, row_group_rows.min(rows.num_rows() - start)))?;
+    }
     writer.close()?;
     Ok(bytes)
 }

@@ -30,28 +30,38 @@ fn all() -> Vec<i64> {
     (0..ROWS).filter(|k| k % 3 == 1).collect()
 }
 
-fn sorted(lines: &[String]) -> Result<Vec<i64>> {
-    let mut numbers = lines.iter().map(|line| line.parse()).collect::<Result<Vec<i64>, _>>()?;
-    numbers.sort_unstable();
-    Ok(numbers)
+fn numbers(lines: &[String]) -> Result<Vec<i64>> {
+    Ok(lines.iter().map(|line| line.parse()).collect::<Result<_, _>>()?)
+}
+
+/// That a run had each row once.
+fn assert_complete(lines: &[String]) -> Result<()> {
+    let mut rows = numbers(lines)?;
+    rows.sort_unstable();
+    let count = rows.len();
+    rows.dedup();
+    let missing = all().len() - rows.len();
+    assert!(rows == all() && count == rows.len(), "{missing} rows missing, {} doubled", count - rows.len());
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_after_the_other() -> Result<()> {
     let (session, plan, _files) = scan("").await?;
     for _ in 0..3 {
-        assert_eq!(sorted(&run(&session, &plan).await?)?, all());
+        assert_complete(&run(&session, &plan).await?)?;
     }
     Ok(())
 }
 
+/// The runs' calls for the partitions come in any order: the engine makes them from tasks of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn side_by_side() -> Result<()> {
     let (session, plan, _files) = scan("").await?;
     for _ in 0..10 {
         let (a, b) = futures::future::join(run(&session, &plan), run(&session, &plan)).await;
-        assert_eq!(sorted(&a?)?, all());
-        assert_eq!(sorted(&b?)?, all());
+        assert_complete(&a?)?;
+        assert_complete(&b?)?;
     }
     Ok(())
 }
@@ -77,7 +87,7 @@ async fn in_turns(#[case] clause: &str) -> Result<()> {
             if let Some(batch) = stream.next().await {
                 let batch = lines(&[batch?])?;
                 if !clause.is_empty() {
-                    let numbers = batch.iter().map(|k| k.parse()).collect::<Result<Vec<i64>, _>>()?;
+                    let numbers = numbers(&batch)?;
                     assert!(numbers.is_sorted(), "{numbers:?}");
                 }
                 rows[*run].extend(batch);
@@ -86,7 +96,7 @@ async fn in_turns(#[case] clause: &str) -> Result<()> {
         }
     }
     for run in rows {
-        assert_eq!(sorted(&run)?, all());
+        assert_complete(&run)?;
     }
     Ok(())
 }
@@ -99,7 +109,7 @@ async fn a_run_given_up_takes_nothing_from_the_next() -> Result<()> {
         let mut stream = plan.execute(partition, session.task_ctx())?;
         assert!(stream.try_next().await?.is_some());
     }
-    assert_eq!(sorted(&run(&session, &plan).await?)?, all());
+    assert_complete(&run(&session, &plan).await?)?;
     Ok(())
 }
 

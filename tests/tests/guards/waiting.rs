@@ -24,10 +24,11 @@ use super::support::{leaf, lines, listening, orphan, plan, run, stock};
 /// Longer than any of these scans takes, on a slow machine too.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// 2 000 rows in row groups of 100.
+/// Four files of 500 rows in row groups of 100.
 fn numbers() -> Result<Folder> {
     let column = |value: fn(i64) -> i64| (0..2000).map(|row| Some(value(row))).collect::<Vec<_>>();
-    Folder::new(&[integers(&[("k", column(|k| k)), ("v", column(|k| k % 7))])?], 100)
+    let rows = integers(&[("k", column(|k| k)), ("v", column(|k| k % 7))])?;
+    Folder::new(&[0, 500, 1000, 1500].map(|start| rows.slice(start, 500)), 100)
 }
 
 async fn session(files: &Folder, mode: Mode, clause: &str) -> Result<SessionContext> {
