@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::{StreamExt, TryStreamExt};
@@ -66,19 +67,17 @@ async fn side_by_side() -> Result<()> {
     Ok(())
 }
 
-/// Two runs whose partitions are started and polled in turns, with a declared order or without.
-#[rstest]
-#[case::any_order("")]
-#[case::sorted("WITH ORDER (k)")]
-#[tokio::test]
-async fn in_turns(#[case] clause: &str) -> Result<()> {
-    let (session, plan, _files) = scan(clause).await?;
-    let mut streams = Vec::new();
-    for partition in 0..4 {
-        for run in 0..2 {
-            streams.push((run, plan.execute(partition, session.task_ctx())?.fuse()));
-        }
-    }
+/// Two runs whose streams are started and polled in turns.
+async fn in_turns(
+    session: &SessionContext,
+    plan: &Arc<dyn ExecutionPlan>,
+    starts: &[(usize, usize, Arc<TaskContext>)],
+    sorted: bool,
+) -> Result<()> {
+    let start = |(run, partition, context): &(usize, usize, Arc<TaskContext>)| {
+        Ok((*run, plan.execute(*partition, Arc::clone(context))?.fuse()))
+    };
+    let mut streams = starts.iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut rows = [Vec::new(), Vec::new()];
     let mut more = true;
     while more {
@@ -86,19 +85,39 @@ async fn in_turns(#[case] clause: &str) -> Result<()> {
         for (run, stream) in &mut streams {
             if let Some(batch) = stream.next().await {
                 let batch = lines(&[batch?])?;
-                if !clause.is_empty() {
-                    let numbers = numbers(&batch)?;
-                    assert!(numbers.is_sorted(), "{numbers:?}");
-                }
+                assert!(!sorted || numbers(&batch)?.is_sorted(), "{batch:?}");
                 rows[*run].extend(batch);
                 more = true;
             }
         }
     }
-    for run in rows {
-        assert_complete(&run)?;
-    }
-    Ok(())
+    rows.iter().try_for_each(|run| assert_complete(run))?;
+    assert_complete(&run(session, plan).await?)
+}
+
+/// With a context for each run or for each call, as callers do; with a declared order or without.
+#[rstest]
+#[tokio::test]
+async fn partition_by_partition(
+    #[values("", "WITH ORDER (k)")] clause: &str,
+    #[values(true, false)] context_per_run: bool,
+) -> Result<()> {
+    let (session, plan, _files) = scan(clause).await?;
+    let contexts = [session.task_ctx(), session.task_ctx()];
+    let context = |run: usize| if context_per_run { Arc::clone(&contexts[run]) } else { session.task_ctx() };
+    let calls = (0..4).flat_map(|partition| [(0, partition), (1, partition)]);
+    let starts: Vec<_> = calls.map(|(run, partition)| (run, partition, context(run))).collect();
+    in_turns(&session, &plan, &starts, !clause.is_empty()).await
+}
+
+/// One run starts its partitions from the first, the other from the last: only the context tells them apart.
+#[tokio::test]
+async fn from_both_ends() -> Result<()> {
+    let (session, plan, _files) = scan("").await?;
+    let contexts = [session.task_ctx(), session.task_ctx()];
+    let calls = (0..4).flat_map(|n| [(0, n), (1, 3 - n)]);
+    let starts: Vec<_> = calls.map(|(run, partition)| (run, partition, Arc::clone(&contexts[run]))).collect();
+    in_turns(&session, &plan, &starts, false).await
 }
 
 /// A run given up halfway takes nothing from the next.
