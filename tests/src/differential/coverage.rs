@@ -75,8 +75,9 @@ fn required(tame: bool) -> Vec<String> {
             "order/direction=descending",
             "order/nulls=first",
             "order/nulls=last",
-            "order/files=disjoint",
-            "order/files=overlapping",
+            "order/files=Disjoint",
+            "order/files=DisjointButNulls",
+            "order/files=Overlapping",
         ]
         .map(str::to_owned),
     );

@@ -22,20 +22,31 @@ pub struct Order {
     nulls_first: bool,
     /// Whether `id` is declared as a second key. Rows with equal keys are in its order in any case.
     then_id: bool,
-    /// Whether the files' ranges of keys overlap; else each file ends where the next one starts.
-    overlapping: bool,
+    files: Files,
+}
+
+/// How the rows of a sorted table are spread over its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// Each file ends where the next one starts.
+    Disjoint,
+    /// As disjoint, but every file has some of the NULLs.
+    DisjointButNulls,
+    /// Every file has keys from everywhere.
+    Overlapping,
 }
 
 /// A strategy for orders; most tables have none.
 pub fn strategy() -> impl Strategy<Value = Option<Order>> {
     let kind = prop_oneof![2 => Just(None), 3 => select(&Kind::ALL[..]).prop_map(Some)];
-    let order = (kind, any::<bool>(), any::<bool>(), any::<bool>(), proptest::bool::weighted(0.3)).prop_map(
-        |(kind, descending, nulls_first, then_id, overlapping)| Order {
+    let files = prop_oneof![4 => Just(Files::Disjoint), 1 => Just(Files::DisjointButNulls), 1 => Just(Files::Overlapping)];
+    let order = (kind, any::<bool>(), any::<bool>(), any::<bool>(), files).prop_map(
+        |(kind, descending, nulls_first, then_id, files)| Order {
             kind,
             descending,
             nulls_first,
             then_id,
-            overlapping,
+            files,
         },
     );
     prop_oneof![3 => Just(None), 2 => order.prop_map(Some)]
@@ -50,7 +61,7 @@ pub fn words(order: Option<&Order>) -> Vec<String> {
         format!("order/key={}", either(order.is_unique(), "unique", "with ties")),
         format!("order/direction={}", either(order.descending, "descending", "ascending")),
         format!("order/nulls={}", either(order.nulls_first, "first", "last")),
-        format!("order/files={}", either(order.overlapping, "overlapping", "disjoint")),
+        format!("order/files={:?}", order.files),
     ]
 }
 
@@ -60,15 +71,17 @@ pub fn words(order: Option<&Order>) -> Vec<String> {
 /// None but the engine's.
 pub fn deal(order: Option<&Order>, rows: &RecordBatch, files: usize) -> Result<Vec<RecordBatch>> {
     let sorted = order.map_or_else(|| Ok(rows.clone()), |order| order.sort(rows))?;
-    let overlapping = order.is_some_and(|order| order.overlapping);
+    let how = order.map_or(Files::Disjoint, |order| order.files);
+    let keys = order.and_then(|order| sorted.column_by_name(order.key()));
+    let file_of = |row: usize| match how {
+        Files::Overlapping => row % files,
+        Files::DisjointButNulls if keys.is_some_and(|keys| keys.is_null(row)) => row % files,
+        Files::Disjoint | Files::DisjointButNulls => row * files / sorted.num_rows(),
+    };
     let file = |number: usize| {
-        if overlapping {
-            let dealt = (number..sorted.num_rows()).step_by(files).map(u32::try_from);
-            let dealt = dealt.collect::<Result<Vec<_>, _>>()?;
-            return Ok(take_record_batch(&sorted, &UInt32Array::from(dealt))?);
-        }
-        let border = |file: usize| sorted.num_rows() * file / files;
-        Ok(sorted.slice(border(number), border(number + 1) - border(number)))
+        let dealt = (0..sorted.num_rows()).filter(|row| file_of(*row) == number).map(u32::try_from);
+        let dealt = dealt.collect::<Result<Vec<_>, _>>()?;
+        Ok(take_record_batch(&sorted, &UInt32Array::from(dealt))?)
     };
     (0..files).map(file).collect()
 }
@@ -132,12 +145,44 @@ mod tests {
             specials: 0,
         };
         let rows = Table { rows: 6, columns: vec![column], seed: 1 }.batch("").unwrap();
-        let order =
-            Order { kind: None, descending: true, nulls_first: false, then_id: false, overlapping: false };
+        let order = Order {
+            kind: None,
+            descending: true,
+            nulls_first: false,
+            then_id: false,
+            files: Files::Disjoint,
+        };
         assert_eq!(ids(&deal(Some(&order), &rows, 2).unwrap()), [[5, 4, 3], [2, 1, 0]]);
-        let order = Order { overlapping: true, ..order };
+        let order = Order { files: Files::Overlapping, ..order };
         assert_eq!(ids(&deal(Some(&order), &rows, 2).unwrap()), [[5, 3, 1], [4, 2, 0]]);
         assert_eq!(ids(&deal(None, &rows, 2).unwrap()), [[0, 1, 2], [3, 4, 5]]);
+    }
+
+    #[test]
+    fn nulls_may_be_anywhere() {
+        let column = Column {
+            kind: Kind::Int64,
+            spread: 40,
+            arrangement: Arrangement::Clustered,
+            nulls: 2,
+            specials: 0,
+        };
+        let rows = Table { rows: 60, columns: vec![column], seed: 1 }.batch("").unwrap();
+        let order = Order {
+            kind: Some(Kind::Int64),
+            descending: false,
+            nulls_first: false,
+            then_id: false,
+            files: Files::DisjointButNulls,
+        };
+        let files = deal(Some(&order), &rows, 3).unwrap();
+        assert_eq!(files.iter().map(RecordBatch::num_rows).sum::<usize>(), 60);
+        for file in files {
+            let nulls = file.column(1).logical_nulls().unwrap();
+            assert!(nulls.null_count() > 0);
+            let first = (0..file.num_rows()).find(|row| nulls.is_null(*row)).unwrap();
+            assert!((first..file.num_rows()).all(|row| nulls.is_null(row)), "NULLs come last in each file");
+        }
     }
 
     #[test]
@@ -147,7 +192,7 @@ mod tests {
             descending: true,
             nulls_first: true,
             then_id: true,
-            overlapping: false,
+            files: Files::Disjoint,
         };
         assert_eq!(order.clause(), "WITH ORDER (l DESC NULLS FIRST, id)");
         assert_eq!(Order { kind: None, ..order }.clause(), "WITH ORDER (id DESC NULLS FIRST)");

@@ -212,6 +212,11 @@ fn window() -> impl Strategy<Value = Window> {
         .prop_map(|(skip, fetch)| Window { skip, fetch })
 }
 
+/// As [`window`], but mostly many rows: a limit above a few row groups, and above what the other side of a join has.
+fn wide_window() -> impl Strategy<Value = Window> {
+    prop_oneof![1 => window(), 2 => (0usize..8, 20usize..250).prop_map(|(skip, fetch)| Window { skip, fetch })]
+}
+
 /// ` LIMIT … OFFSET …`
 fn clause(window: Window) -> String {
     let Window { skip, fetch } = window;
@@ -364,11 +369,16 @@ fn of_sorted_table(tame: bool, order: Order) -> BoxedStrategy<Query> {
         }
         keys
     };
-    let sorted = (condition(), window(), any::<bool>(), any::<bool>()).prop_map(
-        move |(Predicate { sql, forms }, window, limited, by_id)| {
-            let by = if by_id { with_id(order) } else { keys_of(order) };
+    let sorted = (condition(), wide_window(), any::<bool>(), 0usize..5).prop_map(
+        move |(Predicate { sql, forms }, window, limited, by)| {
+            // The second key alone is no order of the table, even where the first isn't put out.
+            let (columns, by) = match by {
+                0 => ("id", vec![("id", "")]),
+                1 | 2 => (COLUMNS, with_id(order)),
+                _ => (COLUMNS, keys_of(order)),
+            };
             let shape = if limited { "sorted-limit" } else { "sorted" };
-            ordered(shape, COLUMNS, &format!("FROM t{sql}"), &by, limited.then_some(window), forms)
+            ordered(shape, columns, &format!("FROM t{sql}"), &by, limited.then_some(window), forms)
         },
     );
     let joined = (keys(1, tame), seldom(), window(), any::<bool>()).prop_map(
@@ -387,7 +397,7 @@ fn of_sorted_table(tame: bool, order: Order) -> BoxedStrategy<Query> {
     if tame {
         return plain.boxed();
     }
-    let inside = (seldom(), window(), keys(1, false), self::order(), window(), any::<bool>()).prop_map(
+    let inside = (seldom(), wide_window(), keys(1, false), self::order(), window(), any::<bool>()).prop_map(
         move |(Predicate { sql, forms }, inner, keys, outer, window, joined)| {
             let by =
                 with_id(order).iter().map(|(key, direction)| format!("{key}{direction}")).collect::<Vec<_>>();

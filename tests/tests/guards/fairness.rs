@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use datafusion::physical_expr::expressions::lit;
+use rstest::rstest;
 use trommel_tests::files::{create, integers, parquet};
 use trommel_tests::session::{Format, Mode};
 use trommel_tests::store::{WATCHED, WatchedStore};
@@ -17,10 +18,13 @@ use super::support::{leaf, listening, orphan, plan, run};
 const ZONES: usize = 20_000;
 
 /// One thread runs the scan, a task that only counts its turns, and a timer.
+#[rstest]
+#[case::row_groups(1)]
+#[case::pages(ZONES)]
 #[tokio::test(flavor = "current_thread")]
-async fn skipping_row_groups_starves_nobody() -> Result<()> {
+async fn skipping_zones_starves_nobody(#[case] row_group_rows: usize) -> Result<()> {
     let rows = integers(&[("k", (0..ZONES as i64).map(Some).collect())])?;
-    let store = WatchedStore::new([("t/0.parquet".to_owned(), parquet(&rows, 1, 1)?)]).await?;
+    let store = WatchedStore::new([("t/0.parquet".to_owned(), parquet(&rows, row_group_rows, 1)?)]).await?;
     let session = Mode { split_files: true, ..Mode::new(Format::Trommel, 1) }.session();
     store.put_into(&session)?;
     create(&session, "t", Format::Trommel, "", &format!("{WATCHED}t/")).await?;
