@@ -87,6 +87,11 @@ pub fn deal(order: Option<&Order>, rows: &RecordBatch, files: usize) -> Result<V
 }
 
 impl Order {
+    /// The leading key's kind, unless it is `id`.
+    pub fn kind(self) -> Option<Kind> {
+        self.kind
+    }
+
     /// The leading key.
     pub fn key(self) -> &'static str {
         self.kind.map_or("id", Kind::name)
