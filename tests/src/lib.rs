@@ -5,10 +5,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`differential`] | random tables and queries against an in-memory oracle |
+//! | [`files`] | Parquet files made for one test |
 //! | [`mutants`] | faults put into the code to see the tests notice them |
+//! | [`plan`] | looking into a plan: its scans and what they counted |
 //! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
+//! | [`store`] | an object store that counts requests and answers late |
 //!
 //! | command | what it does |
 //! |---|---|
@@ -17,7 +20,10 @@
 //! | `cargo run -p trommel-tests --bin mutants` | shows that the tests notice the faults of `mutants.txt` |
 
 pub mod differential;
+pub mod files;
 pub mod mutants;
+pub mod plan;
 pub mod relation;
 pub mod session;
 pub mod slt;
+pub mod store;

@@ -85,6 +85,8 @@ pub struct Mode {
     pub dynamic_filters: DynamicFilters,
     /// Whether every hash join hashes both sides instead of collecting a small build side.
     pub partitioned_joins: bool,
+    /// Whether small files are split among partitions too, which DataFusion spares them.
+    pub split_files: bool,
 }
 
 impl Mode {
@@ -97,6 +99,7 @@ impl Mode {
             batch_size: None,
             dynamic_filters: DynamicFilters::ON,
             partitioned_joins: false,
+            split_files: false,
         }
     }
 
@@ -127,6 +130,9 @@ impl Mode {
             options.optimizer.hash_join_single_partition_threshold = 0;
             options.optimizer.hash_join_single_partition_threshold_rows = 0;
         }
+        if self.split_files {
+            options.optimizer.repartition_file_min_size = 0;
+        }
         config
     }
 
@@ -149,6 +155,9 @@ impl Mode {
         if self.partitioned_joins {
             words.push("partitioned-joins".to_owned());
         }
+        if self.split_files {
+            words.push("split-files".to_owned());
+        }
         words
     }
 }
@@ -170,6 +179,7 @@ mod tests {
             batch_size: Some(7),
             dynamic_filters: DynamicFilters { join: false, ..DynamicFilters::ON },
             partitioned_joins: true,
+            split_files: true,
             ..Mode::new(Format::Trommel, 3)
         };
         let state = mode.session().state();
@@ -180,9 +190,10 @@ mod tests {
         assert!(options.optimizer.enable_topk_dynamic_filter_pushdown);
         assert!(options.optimizer.enable_aggregate_dynamic_filter_pushdown);
         assert_eq!(options.optimizer.hash_join_single_partition_threshold_rows, 0);
+        assert_eq!(options.optimizer.repartition_file_min_size, 0);
         assert_eq!(
             mode.to_string(),
-            "TROMMEL plain partitions=3 batch_size=7 no-join-filter partitioned-joins"
+            "TROMMEL plain partitions=3 batch_size=7 no-join-filter partitioned-joins split-files"
         );
     }
 

@@ -20,8 +20,10 @@ use futures::FutureExt;
 use tempfile::TempDir;
 
 use super::layout;
+use super::order::{self, Order};
 use super::query::Query;
 use super::scenario::Scenario;
+use crate::plan::{counts, scans};
 use crate::relation::Answer;
 use crate::session::{DynamicFilters, Format, Mode};
 use crate::slt::panic_text;
@@ -37,7 +39,8 @@ pub(super) async fn check(scenario: &Scenario) -> Result<Vec<String>> {
     let rows = scenario.table.batch("")?;
     let build = scenario.build.batch("u")?;
     let folder = TempDir::with_prefix("trommel-differential-")?;
-    layout::write(&rows, &scenario.layouts, folder.path())?;
+    let order = scenario.order.as_ref();
+    layout::write(&order::deal(order, &rows, scenario.layouts.len())?, &scenario.layouts, folder.path())?;
 
     let oracle = Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
     oracle.register_table("t", in_memory(&rows)?)?;
@@ -45,7 +48,10 @@ pub(super) async fn check(scenario: &Scenario) -> Result<Vec<String>> {
 
     let tested = scenario.mode.session();
     let (format, location) = (scenario.mode.format, folder.path().display());
-    tested.sql(&format!("CREATE EXTERNAL TABLE t STORED AS {format} LOCATION '{location}/'")).await?;
+    let clause = order.map(Order::clause).unwrap_or_default();
+    tested
+        .sql(&format!("CREATE EXTERNAL TABLE t STORED AS {format} {clause} LOCATION '{location}/'"))
+        .await?;
     tested.register_table("u", in_memory(&build)?)?;
 
     let runs: &[&str] = if format == Format::Parquet { &["only"] } else { &["first", "second"] };
@@ -86,14 +92,15 @@ async fn check_query(
             return Ok(words);
         }
     };
-    for number in runs {
-        let plan = reset_plan_states(Arc::clone(&first))?;
+    for (n, number) in runs.iter().enumerate() {
+        // Only between runs: a reset cuts scans off from the operators that hand filters down to them.
+        let plan = if n == 0 { Arc::clone(&first) } else { reset_plan_states(Arc::clone(&first))? };
         let answer = run(tested, Arc::clone(&plan)).await;
         if let Err(error) = &answer {
             ensure!(!error.is::<Fault>(), "{number} run: {error}");
         }
         query.relation.check(&reference, &answer).with_context(|| format!("{number} run"))?;
-        note_metrics(plan.as_ref(), &mut words);
+        note_scans(&plan, &mut words);
     }
     Ok(words)
 }
@@ -124,21 +131,17 @@ async fn run(session: &SessionContext, plan: Arc<dyn ExecutionPlan>) -> Result<A
     }
 }
 
-/// The counts above zero that Trommel's scans report, so that a run can tell whether anything was skipped at all.
-fn note_metrics(plan: &dyn ExecutionPlan, words: &mut Vec<String>) {
-    if plan.name() == "FilteredReadExec" {
-        for metric in plan
-            .metrics()
-            .iter()
-            .flat_map(|metrics| metrics.aggregate_by_name().iter().cloned().collect::<Vec<_>>())
-        {
-            if metric.value().as_usize() > 0 {
-                words.push(format!("metric={}", metric.value().name()));
-            }
+/// The counts above zero that Trommel's scans report, so that a run can tell whether anything was skipped at all, and
+/// whether an order was promised.
+fn note_scans(plan: &Arc<dyn ExecutionPlan>, words: &mut Vec<String>) {
+    for scan in scans(plan) {
+        let counted = counts(scan).into_iter().filter(|(_, count)| *count > 0);
+        words.extend(counted.map(|(name, _)| format!("metric={name}")));
+        if scan.properties().output_ordering().is_some() {
+            let partitions =
+                if scan.properties().partitioning.partition_count() > 1 { "several" } else { "one" };
+            words.push(format!("promised-order={partitions}"));
         }
-    }
-    for child in plan.children() {
-        note_metrics(child.as_ref(), words);
     }
 }
 
@@ -160,6 +163,7 @@ mod tests {
         Scenario {
             build: Table { rows: 3, ..table.clone() },
             table,
+            order: None,
             layouts: vec![Layout {
                 row_group_rows: 8,
                 page_rows: 4,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use super::predicate::FORMS;
-use super::query::{LIMIT_INSIDE_SHAPES, SHAPES};
+use super::query::{LIMIT_INSIDE_SHAPES, ORDER_SHAPES, SHAPES};
 
 /// How often each word came up.
 #[derive(Debug, Default)]
@@ -38,9 +38,23 @@ impl Display for Coverage {
     }
 }
 
-/// Every axis at each of its values, every shape, with rows in its answer too, and every form of predicate.
+/// What Trommel's scans must have done: left out row groups and pages by either kind of filter, proven pages, promised
+/// an order.
+const DONE: [&str; 7] = [
+    "metric=row_groups_pruned_statistics",
+    "metric=row_groups_pruned_dynamic_filter",
+    "metric=page_index_pages_pruned",
+    "metric=page_index_pages_pruned_dynamic_filter",
+    "metric=page_index_pages_fully_matched",
+    "promised-order=one",
+    "promised-order=several",
+];
+
+/// Every axis at each of its values, every shape, with rows in its answer too, every form of predicate, and on Trommel
+/// whatever makes its scans skip.
 fn required(tame: bool) -> Vec<String> {
-    let switches = ["linked", "partitioned-joins", "join-filter", "topk-filter", "aggregate-filter"];
+    let switches =
+        ["linked", "partitioned-joins", "split-files", "join-filter", "topk-filter", "aggregate-filter"];
     let layouts = ["page-index", "dictionary", "statistics", "bloom"];
     let axes = switches.map(|axis| format!("mode/{axis}")).into_iter();
     let axes = axes.chain(layouts.map(|axis| format!("layout/{axis}")));
@@ -51,13 +65,32 @@ fn required(tame: bool) -> Vec<String> {
     words.extend([1, 2, 3, 4].map(|files| format!("files={files}")));
     words.extend(["Clustered", "Random", "Skewed", "Runs"].map(|name| format!("arrangement={name}")));
     words.extend(FORMS.map(|form| format!("predicate={form}")));
-    let mut shapes = SHAPES.to_vec();
+    words.extend(
+        [
+            "order=none",
+            "order=declared",
+            "order/key=unique",
+            "order/key=with ties",
+            "order/direction=ascending",
+            "order/direction=descending",
+            "order/nulls=first",
+            "order/nulls=last",
+            "order/files=Disjoint",
+            "order/files=DisjointButNulls",
+            "order/files=Overlapping",
+        ]
+        .map(str::to_owned),
+    );
+    let mut shapes = [SHAPES.as_slice(), &ORDER_SHAPES].concat();
     if !tame {
         shapes.extend(LIMIT_INSIDE_SHAPES);
     }
     for shape in shapes {
         words.push(format!("shape={shape}"));
         words.push(format!("answer={shape}: rows"));
+    }
+    if !tame {
+        words.extend(DONE.map(str::to_owned));
     }
     words
 }

@@ -76,17 +76,15 @@ impl Layout {
     }
 }
 
-/// Writes `rows` to `folder`, cut into one file per layout.
+/// Writes each batch to a file of its own in `folder`, in the layout at its place.
 ///
 /// # Errors
 /// The writer's.
-pub fn write(rows: &RecordBatch, layouts: &[Layout], folder: &Path) -> Result<()> {
-    let border = |file: usize| rows.num_rows() * file / layouts.len().max(1);
-    for (number, layout) in layouts.iter().enumerate() {
+pub fn write(files: &[RecordBatch], layouts: &[Layout], folder: &Path) -> Result<()> {
+    for (number, (rows, layout)) in files.iter().zip(layouts).enumerate() {
         let file = File::create(folder.join(format!("{number}.parquet")))?;
         let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(layout.properties()))?;
-        let (start, end) = (border(number), border(number + 1));
-        writer.write(&rows.slice(start, end - start))?;
+        writer.write(rows)?;
         writer.close()?;
     }
     Ok(())

@@ -9,6 +9,7 @@ mod check;
 mod coverage;
 mod kind;
 mod layout;
+mod order;
 mod predicate;
 mod query;
 mod random;

@@ -9,13 +9,14 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::kind::Kind;
+use super::order::Order;
 use super::predicate::{Predicate, predicate};
 use crate::relation::{Relation, Window};
 
 /// A query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// What kind of query it is: one of [`SHAPES`].
+    /// What kind of query it is: one of [`SHAPES`], [`LIMIT_INSIDE_SHAPES`] or [`ORDER_SHAPES`].
     pub shape: &'static str,
     /// The query to judge.
     pub sql: String,
@@ -53,7 +54,11 @@ pub const SHAPES: [&str; 21] = [
 ];
 
 /// Shapes made to bring out a wrong use of limits and filters together.
-pub const LIMIT_INSIDE_SHAPES: [&str; 2] = ["join-over-limit", "topk-over-limit"];
+pub const LIMIT_INSIDE_SHAPES: [&str; 4] =
+    ["join-over-limit", "topk-over-limit", "join-over-sorted-limit", "topk-over-sorted-limit"];
+
+/// Shapes that ask for the order a table is declared in.
+pub const ORDER_SHAPES: [&str; 4] = ["sorted", "sorted-limit", "sorted-join", "sorted-window"];
 
 const COLUMNS: &str = "id, i, l, f, s, d, n, ts, b";
 /// The magnitude of what `sum(f)` adds up, far above the largest sum of ordinary values.
@@ -65,8 +70,18 @@ impl Query {
         Self { shape, reference: sql.clone(), sql, relation: Relation::default(), forms }
     }
 
-    /// A strategy for queries; `tame` ones leave out what DataFusion's own scan is known to get wrong.
-    pub fn strategy(tame: bool) -> impl Strategy<Value = Self> {
+    /// A strategy for queries over a table in this order; `tame` ones leave out what DataFusion's own scan is known to
+    /// get wrong.
+    pub fn strategy(tame: bool, order: Option<Order>) -> BoxedStrategy<Self> {
+        match order {
+            None => Self::of_any_table(tame).boxed(),
+            Some(order) => {
+                prop_oneof![1 => Self::of_any_table(tame), 1 => of_sorted_table(tame, order)].boxed()
+            }
+        }
+    }
+
+    fn of_any_table(tame: bool) -> impl Strategy<Value = Self> {
         let others = prop_oneof![
             4 => filter(),
             2 => count(),
@@ -197,6 +212,12 @@ fn window() -> impl Strategy<Value = Window> {
         .prop_map(|(skip, fetch)| Window { skip, fetch })
 }
 
+/// As [`window`], but mostly many rows: a limit above a few row groups, and above what the other side of a join has.
+fn wide_window() -> impl Strategy<Value = Window> {
+    prop_oneof![1 => window(), 2 => (0usize..8, 20usize..250).prop_map(|(skip, fetch)| Window { skip, fetch })]
+}
+
+/// ` LIMIT … OFFSET …`
 fn clause(window: Window) -> String {
     let Window { skip, fetch } = window;
     if skip == 0 { format!(" LIMIT {fetch}") } else { format!(" LIMIT {fetch} OFFSET {skip}") }
@@ -219,17 +240,18 @@ fn ordered(
     columns: &str,
     body: &str,
     order: &[(&str, &str)],
-    window: Window,
+    window: impl Into<Option<Window>>,
     forms: Vec<&'static str>,
 ) -> Query {
+    let window = window.into();
     let by =
         order.iter().map(|(term, direction)| format!("{term}{direction}")).collect::<Vec<_>>().join(", ");
     let keys: String = order.iter().enumerate().map(|(n, (term, _))| format!(", {term} AS key{n}")).collect();
     Query {
         shape,
-        sql: format!("SELECT {columns} {body} ORDER BY {by}{}", clause(window)),
+        sql: format!("SELECT {columns} {body} ORDER BY {by}{}", window.map(clause).unwrap_or_default()),
         reference: format!("SELECT {columns}{keys} {body} ORDER BY {by}"),
-        relation: Relation { keys: order.len(), window: Some(window), ..Relation::default() },
+        relation: Relation { keys: order.len(), window, ..Relation::default() },
         forms,
     }
 }
@@ -338,4 +360,62 @@ fn over_limit() -> BoxedStrategy<Query> {
             }
         })
         .boxed()
+}
+
+/// Queries that ask for the table's declared order, so that a scan may serve it: with or without a limit, above a join,
+/// in a window function, and as a limit that leaves no choice below a join or another limit.
+fn of_sorted_table(tame: bool, order: Order) -> BoxedStrategy<Query> {
+    let keys_of = |order: Order| vec![(order.key(), order.direction())];
+    let with_id = move |order: Order| {
+        let mut keys = keys_of(order);
+        if !order.is_unique() {
+            keys.push(("id", ""));
+        }
+        keys
+    };
+    let sorted = (condition(), wide_window(), any::<bool>(), 0usize..5).prop_map(
+        move |(Predicate { sql, forms }, window, limited, by)| {
+            // The second key alone is no order of the table, even where the first isn't put out.
+            let (columns, by) = match by {
+                0 => ("id", vec![("id", "")]),
+                1 | 2 => (COLUMNS, with_id(order)),
+                _ => (COLUMNS, keys_of(order)),
+            };
+            let shape = if limited { "sorted-limit" } else { "sorted" };
+            ordered(shape, columns, &format!("FROM t{sql}"), &by, limited.then_some(window), forms)
+        },
+    );
+    let joined = (keys(1, tame), seldom(), window(), any::<bool>()).prop_map(
+        move |(keys, Predicate { sql, forms }, window, limited)| {
+            let body = format!("FROM t JOIN u ON {}{sql}", on(&keys, "u"));
+            ordered("sorted-join", "id, uid", &body, &keys_of(order), limited.then_some(window), forms)
+        },
+    );
+    let numbered = seldom().prop_map(move |Predicate { sql, forms }| {
+        let by =
+            with_id(order).iter().map(|(key, direction)| format!("{key}{direction}")).collect::<Vec<_>>();
+        let number = format!("row_number() OVER (ORDER BY {})", by.join(", "));
+        Query::plain("sorted-window", format!("SELECT id, {number} AS rank FROM t{sql}"), forms)
+    });
+    let plain = prop_oneof![4 => sorted, 1 => joined, 1 => numbered];
+    if tame {
+        return plain.boxed();
+    }
+    let inside = (seldom(), wide_window(), keys(1, false), self::order(), window(), 0usize..4).prop_map(
+        move |(Predicate { sql, forms }, inner, keys, outer, window, form)| {
+            let by =
+                with_id(order).iter().map(|(key, direction)| format!("{key}{direction}")).collect::<Vec<_>>();
+            let inner = format!("(SELECT * FROM t{sql} ORDER BY {}{}) t", by.join(", "), clause(inner));
+            if form < 3 {
+                // Over the key itself a filter below the limit would leave out its first rows.
+                let key = order.kind().filter(|_| form < 2).map(|key| vec![key]);
+                let on = on(&key.unwrap_or(keys), "u");
+                let sql = format!("SELECT id, uid FROM {inner} JOIN u ON {on}");
+                Query::plain("join-over-sorted-limit", sql, forms)
+            } else {
+                ordered("topk-over-sorted-limit", "id, s", &format!("FROM {inner}"), &outer, window, forms)
+            }
+        },
+    );
+    prop_oneof![6 => plain, 4 => inside].boxed()
 }

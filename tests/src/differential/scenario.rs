@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::layout::Layout;
+use super::order::{self, Order};
 use super::query::Query;
 use super::table::Table;
 use crate::session::{DynamicFilters, Format, Mode};
@@ -18,6 +19,8 @@ use crate::session::{DynamicFilters, Format, Mode};
 pub struct Scenario {
     /// The rows of `t`.
     pub table: Table,
+    /// The order its files are in and say they are in, if any.
+    pub order: Option<Order>,
     /// How its files are written: one file each.
     pub layouts: Vec<Layout>,
     /// The rows of `u`, which stays in memory.
@@ -36,10 +39,11 @@ impl Scenario {
             vec(Layout::strategy(), 1..5),
             Table::strategy(prop_oneof![1 => Just(0usize), 12 => 1usize..25], tame),
             mode(format),
-            vec(Query::strategy(tame), 2),
+            order::strategy().prop_flat_map(move |order| (Just(order), vec(Query::strategy(tame, order), 2))),
         )
-            .prop_map(|(table, layouts, build, mode, queries)| Self {
+            .prop_map(|(table, layouts, build, mode, (order, queries))| Self {
                 table,
+                order,
                 layouts,
                 build,
                 mode,
@@ -53,6 +57,7 @@ impl Scenario {
         let axes = [
             ("linked", self.mode.linked),
             ("partitioned-joins", self.mode.partitioned_joins),
+            ("split-files", self.mode.split_files),
             ("join-filter", join),
             ("topk-filter", topk),
             ("aggregate-filter", aggregate),
@@ -65,6 +70,7 @@ impl Scenario {
             self.mode.batch_size.map_or("default".to_owned(), |n| n.to_string())
         ));
         words.push(format!("files={}", self.layouts.len()));
+        words.extend(order::words(self.order.as_ref()));
         words.extend(self.layouts.iter().flat_map(Layout::words));
         for column in &self.table.columns {
             words.push(format!("arrangement={:?}", column.arrangement));
@@ -86,14 +92,15 @@ fn mode(format: Format) -> impl Strategy<Value = Mode> {
     let switch = proptest::bool::weighted(0.75);
     let filters =
         (switch, switch, switch).prop_map(|(join, topk, aggregate)| DynamicFilters { join, topk, aggregate });
-    (any::<bool>(), select(&[1usize, 3, 8][..]), batch_size, filters, any::<bool>()).prop_map(
-        move |(linked, partitions, batch_size, dynamic_filters, partitioned_joins)| Mode {
+    (any::<bool>(), select(&[1usize, 3, 8][..]), batch_size, filters, any::<bool>(), any::<bool>()).prop_map(
+        move |(linked, partitions, batch_size, dynamic_filters, partitioned_joins, split_files)| Mode {
             format,
             linked,
             partitions,
             batch_size,
             dynamic_filters,
             partitioned_joins,
+            split_files,
         },
     )
 }
@@ -109,6 +116,9 @@ impl Display for Scenario {
             for column in &table.columns {
                 writeln!(f, "  {column:?}")?;
             }
+        }
+        if let Some(order) = &self.order {
+            writeln!(f, "{} of t's files, {order:?}", order.clause())?;
         }
         for (file, layout) in self.layouts.iter().enumerate() {
             writeln!(f, "{file}.parquet: {layout:?}")?;
