@@ -38,7 +38,39 @@ struct Node {
     children: Vec<BoundExpression>,
     field: FieldRef,
     hash: u64,
+    facts: Facts,
     can_fail: bool,
+    volatile: bool,
+    scope: Scope,
+}
+
+/// Which root values the tree below a node reads.
+#[derive(Debug, Clone, PartialEq)]
+enum Scope {
+    /// None: the value is a constant.
+    Constant,
+    /// One.
+    Over(FieldRef),
+    /// Several that differ.
+    Mixed,
+}
+
+impl Scope {
+    fn of(kind: &ExprKind, children: &[BoundExpression]) -> Self {
+        if let ExprKind::Root(field) = kind {
+            return Self::Over(Arc::clone(field));
+        }
+        let mut scopes = children.iter().map(|c| &c.0.scope).filter(|s| **s != Self::Constant);
+        let Some(first) = scopes.next() else { return Self::Constant };
+        if scopes.all(|s| s.is_same(first)) { first.clone() } else { Self::Mixed }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Over(a), Self::Over(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a == b,
+        }
+    }
 }
 
 impl BoundExpression {
@@ -63,25 +95,28 @@ impl BoundExpression {
                 Arc::clone(foreign.field())
             }
         };
+        Ok(Self::node(kind, children, field))
+    }
+
+    /// The node of these parts, which are known to go together.
+    fn node(kind: ExprKind, children: Vec<BoundExpression>, field: FieldRef) -> Self {
         let hash = hash(&kind, &children);
-        let can_fail =
-            facts(&kind, &children).errors == Errors::Possible || children.iter().any(Self::can_fail);
-        Ok(Self(Arc::new(Node { kind, children, field, hash, can_fail })))
+        let facts = facts(&kind, &children);
+        let can_fail = facts.errors == Errors::Possible || children.iter().any(Self::can_fail);
+        let volatile = facts.volatile || children.iter().any(Self::is_volatile);
+        let scope = Scope::of(&kind, &children);
+        Self(Arc::new(Node { kind, children, field, hash, facts, can_fail, volatile, scope }))
     }
 
     /// The root, with this field.
     pub fn root(field: FieldRef) -> Self {
-        let hash = hash(&ExprKind::Root(Arc::clone(&field)), &[]);
-        let kind = ExprKind::Root(Arc::clone(&field));
-        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
+        Self::node(ExprKind::Root(Arc::clone(&field)), Vec::new(), field)
     }
 
     /// A constant.
     pub fn literal(value: ScalarValue) -> Self {
         let field = Arc::new(Field::new("literal", value.data_type(), value.is_null()));
-        let kind = ExprKind::Literal(value);
-        let hash = hash(&kind, &[]);
-        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
+        Self::node(ExprKind::Literal(value), Vec::new(), field)
     }
 
     /// A call of `V`.
@@ -151,12 +186,30 @@ impl BoundExpression {
 
     /// What is known of this node alone, its children aside.
     pub fn facts(&self) -> Facts {
-        facts(self.kind(), self.children())
+        self.0.facts
     }
 
     /// Whether evaluating the whole tree can fail for some row.
     pub fn can_fail(&self) -> bool {
         self.0.can_fail
+    }
+
+    /// Whether any node of the tree may give another value for the same input.
+    pub fn is_volatile(&self) -> bool {
+        self.0.volatile
+    }
+
+    /// Whether the tree reads no root but those of `whole`.
+    pub(crate) fn is_within_scope_of(&self, whole: &Self) -> bool {
+        match (&self.0.scope, &whole.0.scope) {
+            (Scope::Constant, _) | (_, Scope::Mixed) => true,
+            (scope, whole) => scope.is_same(whole),
+        }
+    }
+
+    /// Where the node lies, as its identity: no other node lies there as long as this one is kept.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
     }
 
     /// Whether any node of the tree satisfies `test`.

@@ -1,0 +1,49 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! The rule-based optimizer of bound expressions.
+//!
+//! ```text
+//! Expression ── bind(Scope) ──► BoundExpression ── optimize ──► BoundExpression
+//! ```
+//!
+//! Bound expressions are all it takes and gives. An [`ExpressionOptimizerSession`] holds the rules, in
+//! order, by the function at their root; its [snapshot](ExpressionOptimizerSession::snapshot) is an
+//! immutable [`ExpressionOptimizer`], and no later registration changes what that one does. The work is
+//! done by a [driver](driver) that knows nothing of expressions.
+//!
+//! # What a rule must keep
+//!
+//! * **Type**: the replacement has the same data type, and may be NULL only if the original may. (It may
+//!   be known not to be NULL where the original wasn't: a value that fits every use of the original.)
+//! * **Rows**: in [`Position::Value`] each row has the same value; in [`Position::Filter`] the same rows are
+//!   TRUE, while FALSE and NULL may stand for each other.
+//! * **Errors**: a rewrite never adds an error. It drops one only in an operand whose value isn't needed:
+//!   when types, constants or the other operands decide the result without it. Operands that can fail are
+//!   never evaluated for more rows than before, so none loses the guard before it, nor moves ahead of it.
+//! * **Volatility**: a volatile expression isn't folded, doubled or merged with its like.
+//! * **Floats**: comparisons and sets are in SQL order, CASE with an operand is in total order (see
+//!   [`crate::floats`]); one never becomes the other.
+//!
+//! The driver checks types. It can't check the rest, which the property suite does.
+//!
+//! A missing rule may cost time, never an answer; neither does a failing one: callers that get a
+//! [`RewriteError`] go on with the expression they had.
+
+mod context;
+pub mod driver;
+mod error;
+mod expression;
+mod rule;
+mod rules;
+mod session;
+mod trace;
+
+pub use context::{OptimizerConfig, Position, RewriteContext};
+pub use error::RewriteError;
+pub use expression::ExpressionOptimizer;
+pub use rule::{ExprRewriteRule, Rewrite, RuleError, RuleResult, TypedExprRewriteRule};
+pub use session::ExpressionOptimizerSession;
+pub use trace::{Event, Trace};
+
+#[cfg(test)]
+mod tests;
