@@ -53,11 +53,11 @@ pub trait Tree: Clone {
     /// Whether both are the same tree, if not the same node.
     fn is_identical(&self, other: &Self) -> bool;
 
-    /// Checks that this node can stand for `original`, a part of the tree `whole`.
+    /// Checks that this node can stand for `original` in its place, a part of the tree `whole`.
     ///
     /// # Errors
     /// The reason why it can't.
-    fn check_stands_for(&self, original: &Self, whole: &Self) -> Result<(), String>;
+    fn check_stands_for(&self, original: &Self, place: Self::Place, whole: &Self) -> Result<(), String>;
 
     /// The node in words, cut short.
     fn label(&self) -> String;
@@ -208,13 +208,13 @@ impl<N: Tree, R: Rules<N>> Run<'_, N, R> {
     fn rewrite_root(&mut self, mut frame: Frame<N>) -> Result<Option<Frame<N>>, RewriteError> {
         if let Some(children) = frame.changed.take() {
             let node = frame.node.with_children(children).map_err(|e| self.unusable(&frame.node, e))?;
-            if let Err(reason) = node.check_stands_for(&frame.node, self.whole) {
+            if let Err(reason) = node.check_stands_for(&frame.node, frame.place, self.whole) {
                 return Err(self.unusable(&frame.node, reason));
             }
             frame.node = node;
         }
         if let Some(Fired { rule, replacement }) = self.rules.rewrite(&frame.node, frame.place)? {
-            self.check(rule, &frame.node, &replacement)?;
+            self.check(rule, &frame, &replacement)?;
             self.rules.fired(rule, &frame.node, &replacement);
             self.budget.spend(rule, &frame.node, self.whole)?;
             match self.settled(&replacement, frame.place) {
@@ -244,11 +244,12 @@ impl<N: Tree, R: Rules<N>> Run<'_, N, R> {
         Ok(())
     }
 
-    fn check(&self, rule: &'static str, node: &N, replacement: &N) -> Result<(), RewriteError> {
+    fn check(&self, rule: &'static str, frame: &Frame<N>, replacement: &N) -> Result<(), RewriteError> {
+        let Frame { node, place, .. } = frame;
         if node.is_identical(replacement) {
             return Err(RewriteError::Identical { rule, root: node.label() });
         }
-        replacement.check_stands_for(node, self.whole).map_err(|reason| RewriteError::Misfit {
+        replacement.check_stands_for(node, *place, self.whole).map_err(|reason| RewriteError::Misfit {
             rule,
             root: node.label(),
             replacement: replacement.label(),

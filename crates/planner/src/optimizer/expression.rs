@@ -159,9 +159,10 @@ impl Tree for BoundExpression {
         self == other
     }
 
-    fn check_stands_for(&self, original: &Self, whole: &Self) -> Result<(), String> {
+    fn check_stands_for(&self, original: &Self, place: Place, whole: &Self) -> Result<(), String> {
         let (field, wanted) = (self.field(), original.field());
-        if !fits(field, wanted) {
+        let alike = place.position == Position::Filter && field.data_type() == wanted.data_type();
+        if !alike && !fits(field, wanted) {
             let name = |nullable| if nullable { "nullable" } else { "not nullable" };
             return Err(format!(
                 "is {} and {}, not {} and {}",

@@ -13,8 +13,9 @@
 //!
 //! # What a rule must keep
 //!
-//! * **Type**: the replacement has the same data type, and may be NULL only if the original may. (It may
-//!   be known not to be NULL where the original wasn't: a value that fits every use of the original.)
+//! * **Type**: the replacement has the same data type, and may be NULL only if the original may, or if NULL
+//!   and FALSE are alike. (It may be known not to be NULL where the original wasn't: such a value fits
+//!   every use of the original. As no step goes the other way, no two rules compose to a wider type.)
 //! * **Rows**: in [`Position::Value`] each row has the same value; in [`Position::Filter`] the same rows are
 //!   TRUE, while FALSE and NULL may stand for each other.
 //! * **Errors**: a rewrite never adds an error. It drops one only in an operand whose value isn't needed:

@@ -1,4 +1,4 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
 mod contract;
-mod support;
+pub(super) mod support;

@@ -61,7 +61,7 @@ impl Tree for Term {
         self.text() == other.text()
     }
 
-    fn check_stands_for(&self, original: &Self, _whole: &Self) -> Result<(), String> {
+    fn check_stands_for(&self, original: &Self, _place: bool, _whole: &Self) -> Result<(), String> {
         let kind = |t: &Term| t.0.0.chars().all(char::is_uppercase);
         if kind(self) == kind(original) { Ok(()) } else { Err("is of another type".to_owned()) }
     }

@@ -2,13 +2,18 @@
 
 //! A table to write expressions over, and short names for their parts.
 
+use std::fmt;
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, Int32Array, StructArray, new_empty_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion_common::ScalarValue;
+use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use crate::expr::functions::{And, Cast, Compare, CompareOp, GetItem, InSet, IsNull, Not, Or, ValueSet};
-use crate::expr::{BoundExpression, ExprKind};
+use crate::expr::functions::{
+    And, Case, Cast, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions, Not, Or, ValueSet,
+};
+use crate::expr::{Args, BindError, BoundExpression, ExprKind, Facts, FnId, Nulls, ScalarFnVTable};
 use crate::optimizer::{ExpressionOptimizer, Position};
 
 /// The columns of the table. Those ending in `n` are nullable.
@@ -24,10 +29,12 @@ pub fn columns() -> Fields {
         Field::new("fn", DataType::Float64, true),
         Field::new("s", DataType::Utf8, false),
         Field::new("sn", DataType::Utf8, true),
+        Field::new("sn2n", DataType::Utf8, true),
         Field::new("b", DataType::Boolean, false),
         Field::new("bn", DataType::Boolean, true),
         Field::new("dn", dictionary, true),
-        Field::new("pn", DataType::Struct(point), true),
+        Field::new("pn", DataType::Struct(point.clone()), true),
+        Field::new("qn", DataType::Struct(point), true),
     ])
 }
 
@@ -102,6 +109,75 @@ pub fn not_in_set<T: Into<ScalarValue>>(
     values: impl IntoIterator<Item = T>,
 ) -> BoundExpression {
     InSet::of(arg, set(values), true).unwrap()
+}
+
+pub fn empty_set() -> Arc<ValueSet> {
+    Arc::new(ValueSet::try_new(&new_empty_array(&DataType::Int32)).unwrap())
+}
+
+/// The slot of a live filter, for an integer.
+pub fn param(slot: u16) -> BoundExpression {
+    let field = Arc::new(Field::new("slot", DataType::Int32, false));
+    BoundExpression::try_new(ExprKind::Param(slot, field), vec![]).unwrap()
+}
+
+pub fn cast_to_int(name: &str) -> BoundExpression {
+    cast(column(name), DataType::Int32)
+}
+
+fn match_of(name: &str, pattern: &str, negated: bool, case_insensitive: bool) -> BoundExpression {
+    Like::of(LikeOptions { negated, case_insensitive }, column(name), lit(pattern)).unwrap()
+}
+
+pub fn like(name: &str, pattern: &str) -> BoundExpression {
+    match_of(name, pattern, false, false)
+}
+
+pub fn not_like(name: &str, pattern: &str) -> BoundExpression {
+    match_of(name, pattern, true, false)
+}
+
+pub fn ilike(name: &str, pattern: &str) -> BoundExpression {
+    match_of(name, pattern, false, true)
+}
+
+pub fn case<const N: usize>(
+    operand: Option<BoundExpression>,
+    arms: [(BoundExpression, BoundExpression); N],
+    otherwise: Option<BoundExpression>,
+) -> BoundExpression {
+    Case::of(operand, arms, otherwise).unwrap()
+}
+
+/// A value of the columns `pn` and `qn`.
+pub fn point(x: Option<i32>, y: i32) -> ScalarValue {
+    let (_, field) = columns().find("pn").map(|(i, f)| (i, Arc::clone(f))).unwrap();
+    let DataType::Struct(fields) = field.data_type() else { panic!("{field}") };
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![x])), Arc::new(Int32Array::from(vec![y]))];
+    ScalarValue::Struct(Arc::new(StructArray::new(fields.clone(), columns, None)))
+}
+
+/// A boolean that may be another each time.
+pub fn volatile() -> BoundExpression {
+    struct Coin;
+    impl ScalarFnVTable for Coin {
+        type Options = ();
+        const ID: FnId = FnId::new("test.coin");
+        fn return_field(_: &(), _: &[FieldRef]) -> Result<FieldRef, BindError> {
+            Ok(Arc::new(Field::new("coin", DataType::Boolean, true)))
+        }
+        fn facts(_: &(), _: &[FieldRef]) -> Facts {
+            Facts { volatile: true, ..Facts::infallible(Nulls::Other) }
+        }
+        fn evaluate(_: &(), _: &mut dyn Args, _: usize) -> datafusion_common::Result<ColumnarValue> {
+            Ok(ColumnarValue::Scalar(ScalarValue::from(true)))
+        }
+        fn fmt(_: &(), _: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("coin()")
+        }
+    }
+    BoundExpression::call::<Coin>((), vec![]).unwrap()
 }
 
 thread_local! {
