@@ -49,17 +49,17 @@ pub fn is_float(data_type: &DataType) -> bool {
 
 /// The array with −0.0 folded to +0.0; arrays of other types as they are.
 pub fn fold_zeros(array: &ArrayRef) -> ArrayRef {
-    on_floats(array, Fold)
+    on_floats(array, &Fold)
 }
 
 /// Minimums as a writer stored them, as lower bounds: a NaN becomes unknown (null), a zero −0.0.
 pub fn load_lower(bounds: &ArrayRef) -> ArrayRef {
-    on_floats(bounds, Lower)
+    on_floats(bounds, &Lower)
 }
 
 /// Maximums as a writer stored them, as upper bounds: a NaN becomes unknown (null), a zero +0.0.
 pub fn load_upper(bounds: &ArrayRef) -> ArrayRef {
-    on_floats(bounds, Upper)
+    on_floats(bounds, &Upper)
 }
 
 /// −NaN and +NaN of a float type: below and above everything else. `None` for other types.
@@ -130,8 +130,8 @@ impl Change for Upper {
     }
 }
 
-fn on_floats(array: &ArrayRef, change: impl Change) -> ArrayRef {
-    fn each<T: Float>(array: &ArrayRef, change: impl Change) -> ArrayRef {
+fn on_floats(array: &ArrayRef, change: &impl Change) -> ArrayRef {
+    fn each<T: Float>(array: &ArrayRef, change: &impl Change) -> ArrayRef {
         let changed: PrimitiveArray<T> = array.as_primitive::<T>().unary_opt(|v| change.apply::<T>(v));
         Arc::new(changed)
     }

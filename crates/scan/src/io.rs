@@ -231,6 +231,8 @@ fn is_version(found: &ObjectMeta, planned: &Version) -> bool {
 }
 
 #[cfg(test)]
+// A list of one range is what is meant.
+#[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use object_store::PutPayload;
     use object_store::local::LocalFileSystem;

@@ -17,6 +17,7 @@ pub mod adapt;
 mod error;
 pub mod execute;
 pub mod fragment;
+mod guard;
 pub mod io;
 pub mod lower;
 pub mod metadata;

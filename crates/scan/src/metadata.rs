@@ -28,6 +28,7 @@ pub use cache::MetadataCache;
 
 use crate::ScanError;
 use crate::fragment::Fragment;
+use crate::guard::unless_it_panics;
 use crate::io::{IoCounters, request};
 
 /// How much of a file's end the first request asks for: enough for most footers with their page indexes.
@@ -131,7 +132,9 @@ impl FragmentMetadata {
             }
         }
 
-        let schema = parquet_to_arrow_schema(descriptor, file.key_value_metadata())
+        // arrow-ipc unwraps what a damaged embedded schema lacks (`damaged_footers_are_errors_or_read`).
+        let schema = unless_it_panics(|| parquet_to_arrow_schema(descriptor, file.key_value_metadata()))
+            .ok_or_else(|| malformed("the Arrow schema in it is damaged".to_owned()))?
             .map_err(|source| ScanError::Parquet { path: path.clone(), source })?;
         let schema = Arc::new(read_schema(&schema));
         let roots = descriptor.root_schema().get_fields();
@@ -338,3 +341,8 @@ fn may_split_records(created_by: Option<&str>) -> bool {
     let major = version.and_then(|v| v.split('.').next()?.parse::<u32>().ok());
     version.is_some() && major.is_none_or(|major| major < 48)
 }
+
+#[cfg(test)]
+// A list of one range is what is meant.
+#[allow(clippy::single_range_in_vec_init)]
+mod tests;

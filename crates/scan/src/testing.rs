@@ -25,7 +25,10 @@ pub fn write(columns: &[(&str, ArrayRef)], properties: WriterPropertiesBuilder) 
 pub fn write_batch(batch: &RecordBatch, properties: WriterProperties) -> Bytes {
     let mut file = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
-    writer.write(batch).unwrap();
+    // The writer recurses once for each row group in a batch.
+    for start in (0..batch.num_rows()).step_by(100) {
+        writer.write(&batch.slice(start, 100.min(batch.num_rows() - start))).unwrap();
+    }
     writer.close().unwrap();
     file.into()
 }

@@ -39,6 +39,9 @@ use self::trust::Trust;
 use crate::adapt::{Adaptation, ColumnSource, keeps_order};
 use crate::metadata::{FragmentMetadata, collect_leaves};
 
+/// The zones of a column, or that nothing is known of it.
+type Known = Option<Arc<ZoneColumn>>;
+
 /// The zones of one fragment, as columns of the table.
 ///
 /// At [`Level::RowGroup`] the n-th zone is the n-th row group, empty ones included. Nothing is known at
@@ -48,7 +51,7 @@ pub struct FragmentZones {
     metadata: Arc<FragmentMetadata>,
     adaptation: Arc<Adaptation>,
     /// What was asked for already.
-    known: Mutex<HashMap<(ColumnPath, Level), Option<Arc<ZoneColumn>>>>,
+    known: Mutex<HashMap<(ColumnPath, Level), Known>>,
 }
 
 impl FragmentZones {
@@ -132,7 +135,7 @@ impl FragmentZones {
             }
         }
         starts.push(self.metadata.rows());
-        zone_column(raw, starts.into(), from, to)
+        zone_column(&raw, starts.into(), from, to)
     }
 
     /// The page index of a chunk, and the fragment row at which each page starts; `None` when there is
@@ -178,7 +181,7 @@ fn row_group_starts(row_groups: &[Range<u64>]) -> Arc<[u64]> {
 
 /// What a file says of a leaf's zones, as zones of a table column.
 fn zone_column(
-    raw: Vec<RawZone<'_>>,
+    raw: &[RawZone<'_>],
     starts: Arc<[u64]>,
     from: &DataType,
     to: &DataType,

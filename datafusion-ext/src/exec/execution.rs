@@ -2,8 +2,8 @@
 
 //! One execution of a scan: what its partitions share, and claiming morsels.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use datafusion::common::{Result, exec_datafusion_err};
 use trommel_planner::index::TableCol;
@@ -72,7 +72,7 @@ impl Execution {
         let snapshot = &scan.snapshot;
         let projection = scan.projection.targets().to_vec();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
-        let live = LiveFilters::new(&scan.live, snapshot.table.clone(), scan.linked, scan.asked.clone());
+        let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.linked, scan.asked.clone());
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();

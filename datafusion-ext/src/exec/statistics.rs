@@ -80,8 +80,10 @@ impl FilteredReadExec {
         }
         let input = Arc::new(EmptyExec::new(Arc::clone(&self.snapshot.table)));
         let filter = FilterExecBuilder::new(self.filters.conjunction(), input).build()?;
-        let estimate = filter.statistics_from_inputs(&[Arc::new(table)], &StatisticsArgs::new())?;
-        let mut statistics = Arc::unwrap_or_clone(estimate).to_inexact();
+        let table = Arc::new(table);
+        // An estimate may fail where no row would: negating a bound can overflow though no value does.
+        let estimate = filter.statistics_from_inputs(&[Arc::clone(&table)], &StatisticsArgs::new());
+        let mut statistics = Arc::unwrap_or_clone(estimate.unwrap_or(table)).to_inexact();
         let may = Precision::Inexact(self.rows_that_may_match() as usize);
         statistics.num_rows = match statistics.num_rows {
             Precision::Absent => may,

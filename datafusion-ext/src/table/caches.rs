@@ -12,22 +12,28 @@ use object_store::ObjectStore;
 use parking_lot::Mutex;
 use trommel_scan::metadata::MetadataCache;
 
-static CACHES: Mutex<Vec<(Weak<dyn ObjectStore>, Arc<MetadataCache>)>> = Mutex::new(Vec::new());
+/// A store, as long as there is one, and its cache.
+struct StoreCache {
+    store: Weak<dyn ObjectStore>,
+    cache: Arc<MetadataCache>,
+}
+
+static CACHES: Mutex<Vec<StoreCache>> = Mutex::new(Vec::new());
 
 /// The cache of this store's metadata, as large as the session that first asks for it allows
 /// (`datafusion.runtime.metadata_cache_limit`).
 pub fn metadata_cache(store: &Arc<dyn ObjectStore>, session: &dyn Session) -> Arc<MetadataCache> {
     let store = Arc::downgrade(store);
     let mut caches = CACHES.lock();
-    caches.retain(|(store, _)| store.strong_count() > 0);
+    caches.retain(|known| known.store.strong_count() > 0);
     // A store is its address: the vtable half of the pointer may differ between copies of one.
-    let found = caches.iter().find(|(known, _)| std::ptr::addr_eq(known.as_ptr(), store.as_ptr()));
-    if let Some((_, cache)) = found {
-        return Arc::clone(cache);
+    let found = caches.iter().find(|known| std::ptr::addr_eq(known.store.as_ptr(), store.as_ptr()));
+    if let Some(known) = found {
+        return Arc::clone(&known.cache);
     }
     let limit = session.runtime_env().cache_manager.get_metadata_cache_limit();
     let cache = Arc::new(MetadataCache::new(limit));
-    caches.push((store, Arc::clone(&cache)));
+    caches.push(StoreCache { store, cache: Arc::clone(&cache) });
     cache
 }
 

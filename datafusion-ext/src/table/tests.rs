@@ -350,3 +350,27 @@ async fn which_filters_are_applied(#[case] filter: Expr, #[case] expected: Table
         .unwrap();
     assert_eq!(table.supports_filters_pushdown(&[&filter]).unwrap(), [expected]);
 }
+
+#[rstest]
+#[case::all("", &["1 NULL a", "2 NULL a", "NULL 3 NULL"])]
+#[case::partition("WHERE k = 'a'", &["1 NULL a", "2 NULL a"])]
+#[case::null_partition("WHERE k IS NULL", &["NULL 3 NULL"])]
+#[case::partition_or_column("WHERE k IS NULL OR v = 2", &["2 NULL a", "NULL 3 NULL"])]
+#[case::missing_column("WHERE w IS NULL AND v < 2", &["1 NULL a"])]
+#[case::volatile("WHERE random() < 2 AND v = 1", &["1 NULL a"])]
+#[tokio::test]
+async fn queries(#[case] clause: &str, #[case] expected: &[&str]) {
+    let fixture = Fixture::new();
+    fixture.numbers("t/k=a/1.parquet", "v", &[1, 2]).await;
+    fixture.numbers("t/k=__HIVE_DEFAULT_PARTITION__/1.parquet", "w", &[3]).await;
+    fixture.sql("CREATE EXTERNAL TABLE t STORED AS TROMMEL LOCATION 'memory:///t/'").await.unwrap();
+    let query = fixture.context.sql(&format!("SELECT v, w, k FROM t {clause} ORDER BY v")).await.unwrap();
+    let mut rows = Vec::new();
+    for batch in query.collect().await.unwrap() {
+        for row in 0..batch.num_rows() {
+            let value = |column: &ArrayRef| ScalarValue::try_from_array(column, row).unwrap().to_string();
+            rows.push(batch.columns().iter().map(value).collect::<Vec<_>>().join(" "));
+        }
+    }
+    assert_eq!(rows, expected);
+}

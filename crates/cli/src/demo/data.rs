@@ -9,6 +9,7 @@
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -128,7 +129,7 @@ fn write_table(
     let file = BufWriter::new(File::create(&unfinished)?);
     let unfinished = TempPath::try_from_path(unfinished)?;
 
-    let schema = table.batches(scale, 0).schema().clone();
+    let schema = Arc::clone(table.batches(scale, 0).schema());
     let options = layout::writer_options(table, scale);
     let (mut writer, encoders) =
         ArrowWriter::try_new_with_options(file, schema, options)?.into_serialized_writer()?;
@@ -208,7 +209,10 @@ mod tests {
     fn write(folder: &Path, scale: f64, tables: &[TpchTable]) -> u64 {
         let rows = AtomicU64::new(0);
         let mut data = TpchData::find(folder, scale, tables).unwrap();
-        data.write_missing(2, &|n| drop(rows.fetch_add(n, Ordering::Relaxed))).unwrap();
+        let count = |written| {
+            rows.fetch_add(written, Ordering::Relaxed);
+        };
+        data.write_missing(2, &count).unwrap();
         assert!(data.missing().is_empty());
         rows.into_inner()
     }

@@ -46,7 +46,7 @@ const SCALES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 /// Show on TPC-H data what a scan that listens doesn't read
 ///
 /// Writes the TPC-H tables `lineitem` and `orders` as Parquet files, laid out as tpchgen-cli does by default, and
-/// runs five queries on each of three scans: Trommel's, DataFusion's own, and DataFusion's own with
+/// runs six queries on each of three scans: Trommel's, DataFusion's own, and DataFusion's own with
 /// pushdown_filters. Answers are compared; then a table gives the medians of time, bytes and requests.
 ///
 /// Engines take turns, query by query, in one process: a warm-up, then the runs that count. Each run has a fresh

@@ -224,8 +224,14 @@ mod tests {
     }
 
     fn comparison(trommel: Result<Medians, String>) -> Comparison {
-        let query =
-            Query { name: "q", lesson: "L.", sql: "SELECT".to_owned(), settings: &[], sort_key: None };
+        let query = Query {
+            name: "q",
+            lesson: "L.",
+            sql: "SELECT".to_owned(),
+            tables: &[],
+            settings: &[],
+            sort_key: None,
+        };
         let engines = vec![(Engine::Trommel, trommel), (Engine::Stock, Ok(medians(630, 1_000_000)))];
         Comparison { query, rows: 10, engines, disagreement: None }
     }

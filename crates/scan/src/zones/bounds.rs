@@ -42,10 +42,11 @@ pub(super) enum Raw<'a> {
 }
 
 impl Raw<'_> {
-    fn is_nan(&self) -> bool {
+    fn is_nan(&self, trust: &Trust) -> bool {
         match self {
             Self::Float(v) => v.is_nan(),
             Self::Double(v) => v.is_nan(),
+            Self::Bytes(bytes) if trust.float16 => float16(bytes).is_some_and(F16::is_nan),
             _ => false,
         }
     }
@@ -94,7 +95,7 @@ pub(super) fn row_group_zone<'a>(
             zone.upper = zone.upper.filter(|_| zone.upper_is_exact);
         }
     }
-    zone.consistent()
+    zone.without_nans(trust)
 }
 
 fn both<'a, T>(
@@ -135,7 +136,7 @@ pub(super) fn page_zone<'a>(
         let exact = |bound: Option<Raw<'_>>| bound.is_some_and(|bound| bound.bytes().is_none());
         (zone.lower_is_exact, zone.upper_is_exact) = (exact(zone.lower), exact(zone.upper));
     }
-    zone.consistent()
+    zone.without_nans(trust)
 }
 
 fn page_bounds<'a, T>(
@@ -148,8 +149,8 @@ fn page_bounds<'a, T>(
 
 impl RawZone<'_> {
     /// The zone without its bounds if one of them is NaN: the other may have been compared with it.
-    fn consistent(mut self) -> Self {
-        if self.lower.iter().chain(&self.upper).any(Raw::is_nan) {
+    fn without_nans(mut self, trust: &Trust) -> Self {
+        if self.lower.iter().chain(&self.upper).any(|bound| bound.is_nan(trust)) {
             (self.lower, self.upper) = (None, None);
         }
         self
@@ -183,10 +184,7 @@ pub(super) fn to_arrow(bounds: &[Option<Raw<'_>>], data_type: &DataType) -> Opti
             cast(&cast(&int32(), &Date32).ok()?, &Date64).ok()?
         }
         Date64 => cast(&int64(), data_type).ok()?,
-        Float16 => Arc::new(Float16Array::from_iter(each().map(|b| {
-            let bytes = b?.bytes()?.try_into().ok()?;
-            Some(<Float16Type as ArrowPrimitiveType>::Native::from_le_bytes(bytes))
-        }))),
+        Float16 => Arc::new(Float16Array::from_iter(each().map(|b| float16(b?.bytes()?)))),
         Float32 => Arc::new(Float32Array::from_iter(each().map(|b| match b {
             Some(Raw::Float(v)) => Some(*v),
             _ => None,
@@ -226,6 +224,12 @@ pub(super) fn to_arrow(bounds: &[Option<Raw<'_>>], data_type: &DataType) -> Opti
         _ => return None,
     };
     (array.len() == bounds.len()).then_some(array)
+}
+
+type F16 = <Float16Type as ArrowPrimitiveType>::Native;
+
+fn float16(bytes: &[u8]) -> Option<F16> {
+    Some(F16::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// An unscaled decimal: an integer, or big-endian two's complement of 1 to 32 bytes.

@@ -13,8 +13,11 @@ pub(super) struct Trust {
     pub current: bool,
     /// Bounds in the deprecated fields, which were written in signed order whatever the type.
     pub deprecated: bool,
-    /// Whether bounds are truncated values only if they say so; page indexes never say so.
+    /// Whether the leaf holds decimals as byte arrays, of which only bounds that aren't truncated can be
+    /// used; page indexes don't say which are.
     pub decimal_bytes: bool,
+    /// Whether the leaf holds half floats, whose bounds may be NaN.
+    pub float16: bool,
 }
 
 impl Trust {
@@ -38,7 +41,8 @@ impl Trust {
         };
         let deprecated = signed_number && declared != Some(ColumnOrder::UNKNOWN);
         let decimal_bytes = descriptor.physical_type() == Type::BYTE_ARRAY && is_decimal(&descriptor);
-        Some(Self { current, deprecated, decimal_bytes })
+        let float16 = matches!(descriptor.logical_type_ref(), Some(LogicalType::Float16));
+        Some(Self { current, deprecated, decimal_bytes, float16 })
     }
 }
 

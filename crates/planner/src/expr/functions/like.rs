@@ -3,15 +3,17 @@
 //! A LIKE or ILIKE match; backslash escapes.
 
 use std::fmt;
+use std::sync::Arc;
 
-use arrow::array::new_empty_array;
+use arrow::array::{AsArray, new_empty_array};
+use arrow::compute::take;
 use arrow::datatypes::FieldRef;
 use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 use datafusion_expr_common::operator::Operator;
 use datafusion_physical_expr_common::datum::apply_cmp;
 
-use super::{Operand, any_nullable, arity, boolean_field, type_error};
+use super::{Operand, any_nullable, arity, boolean_field, type_error, value_type};
 use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, ScalarFnVTable};
 
 /// How to match.
@@ -59,7 +61,7 @@ impl ScalarFnVTable for Like {
 
     fn return_field(options: &LikeOptions, args: &[FieldRef]) -> Result<FieldRef, BindError> {
         arity(Self::ID, args, 2)?;
-        let empty = |field: &FieldRef| ColumnarValue::Array(new_empty_array(field.data_type()));
+        let empty = |field: &FieldRef| ColumnarValue::Array(new_empty_array(value_type(field.data_type())));
         // The kernel knows what it takes, and decides by types alone.
         if apply_cmp(options.operator(), &empty(&args[0]), &empty(&args[1])).is_err() {
             let expected = format!("a pattern for {}", args[0].data_type());
@@ -73,12 +75,29 @@ impl ScalarFnVTable for Like {
     }
 
     fn evaluate(options: &LikeOptions, args: &mut dyn Args, _rows: usize) -> Result<ColumnarValue> {
-        apply_cmp(options.operator(), &args.value(0)?, &args.value(1)?)
+        let (value, pattern) = (args.value(0)?, plain(args.value(1)?)?);
+        if let (ColumnarValue::Array(array), ColumnarValue::Scalar(_)) = (&value, &pattern)
+            && let Some(dictionary) = array.as_any_dictionary_opt()
+        {
+            let entries = ColumnarValue::Array(Arc::clone(dictionary.values()));
+            let matches = apply_cmp(options.operator(), &entries, &pattern)?.into_array(0)?;
+            return Ok(ColumnarValue::Array(take(&matches, dictionary.keys(), None)?));
+        }
+        apply_cmp(options.operator(), &plain(value)?, &pattern)
     }
 
     fn fmt(options: &LikeOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let not = if options.negated { "NOT " } else { "" };
         let like = if options.case_insensitive { "ILIKE" } else { "LIKE" };
         write!(f, "{} {not}{like} {}", Operand(&args[0]), Operand(&args[1]))
+    }
+}
+
+/// The value without its dictionary: the kernel panics on one without entries.
+fn plain(value: ColumnarValue) -> Result<ColumnarValue> {
+    let data_type = value.data_type();
+    match value_type(&data_type) {
+        plain if *plain == data_type => Ok(value),
+        plain => value.cast_to(plain, None),
     }
 }

@@ -125,8 +125,9 @@ impl Hash for ValueSet {
     /// A sample will do: sets that are equal have equal samples.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.len(), self.has_null, self.values.data_type()).hash(state);
-        for row in [0, self.len() / 2, self.len().saturating_sub(1)] {
-            if let Ok(value) = ScalarValue::try_from_array(&self.values, row.min(self.len())) {
+        let last = self.len().saturating_sub(1);
+        for row in [0, self.len() / 2, last].into_iter().filter(|row| *row < self.len()) {
+            if let Ok(value) = ScalarValue::try_from_array(&self.values, row) {
                 value.hash(state);
             }
         }

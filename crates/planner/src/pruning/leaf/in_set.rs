@@ -122,9 +122,20 @@ fn first_at_least(len: usize, near: usize, is_below: impl Fn(usize) -> bool) -> 
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::Int32Array;
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_set_of_nothing_but_null_makes_everything_null() {
+        let nothing: ArrayRef = Arc::new(Int32Array::from(vec![None::<i32>]));
+        let set = Arc::new(ValueSet::try_new(&nothing).unwrap());
+        let bounds = Bounds { lower: Some(Arc::new(Int32Array::from(vec![1]))), upper: None, len: 1 };
+        let split = Membership { set, negated: true }.split(&bounds).unwrap();
+        assert_eq!(split.lanes().next().unwrap().get(0), Truth::NULL);
+        assert!(split.on_null.may_be_null());
+    }
 
     proptest! {
         #[test]

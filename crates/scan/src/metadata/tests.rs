@@ -1,0 +1,207 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::{ObjectStoreExt as _, PutPayload};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use rstest::rstest;
+
+use super::*;
+use crate::testing::{parquet, write, write_batch};
+
+fn testdata() -> Arc<dyn ObjectStore> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata");
+    Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap())
+}
+
+async fn in_memory(file: &Bytes) -> (Arc<dyn ObjectStore>, Fragment) {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let path = Path::from("f.parquet");
+    store.put(&path, PutPayload::from(file.clone())).await.unwrap();
+    let fragment = Fragment::new(store.head(&path).await.unwrap());
+    (store, fragment)
+}
+
+async fn load(store: &Arc<dyn ObjectStore>, path: &str) -> Result<FragmentMetadata, ScanError> {
+    let fragment = Fragment::new(store.head(&Path::from(path)).await.unwrap());
+    FragmentMetadata::load(store, &fragment, &IoCounters::default()).await
+}
+
+fn numbers(rows: i64) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(0..rows))
+}
+
+#[rstest]
+#[case::text("text.parquet")]
+#[case::flipped("footer_flipped.parquet")]
+#[case::four_bytes("truncated_four_bytes.parquet")]
+#[case::half("truncated_half.parquet")]
+#[case::no_tail("truncated_no_tail.parquet")]
+#[tokio::test]
+async fn what_is_no_parquet_file_is_an_error_with_its_name(#[case] file: &str) {
+    let error = load(&testdata(), file).await.unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{file}: ")), "{error}");
+}
+
+#[tokio::test]
+async fn row_groups_are_fragment_rows() {
+    let metadata = load(&testdata(), "empty_row_group.parquet").await.unwrap();
+    assert_eq!(metadata.row_groups(), [0..2, 2..2, 2..4]);
+    assert_eq!(metadata.rows(), 4);
+    let none = load(&testdata(), "index_for_one_column.parquet").await.unwrap();
+    assert!(none.page_locations(0, 0).is_none(), "a file with some offset indexes missing has none");
+}
+
+/// One request for a small file; a second one for what a long footer has before the tail.
+#[tokio::test]
+async fn the_tail_comes_in_one_request() {
+    let small =
+        write(&[("x", numbers(1000))], WriterProperties::builder().set_data_page_row_count_limit(100));
+    let (store, fragment) = in_memory(&small).await;
+    let counters = IoCounters::default();
+    let metadata = FragmentMetadata::load(&store, &fragment, &counters).await.unwrap();
+    assert_eq!((counters.requests(), counters.bytes()), (1, small.len().min(64 << 10) as u64));
+    assert!(metadata.page_locations(0, 0).is_some() && metadata.parquet().column_index().is_some());
+
+    let many = WriterProperties::builder().set_max_row_group_row_count(Some(1));
+    let large = write(&[("x", numbers(2000))], many);
+    let (store, fragment) = in_memory(&large).await;
+    let counters = IoCounters::default();
+    let metadata = FragmentMetadata::load(&store, &fragment, &counters).await.unwrap();
+    assert_eq!((metadata.rows(), metadata.row_groups().len()), (2000, 2000));
+    assert!(metadata.page_locations(1999, 0).is_some());
+    assert_eq!(counters.requests(), 3);
+}
+
+/// Page indexes of nonsense are none; the rest of the metadata is as without the damage.
+#[tokio::test]
+async fn damaged_page_indexes_are_none() {
+    let file = write(&[("x", numbers(1000))], WriterProperties::builder().set_data_page_row_count_limit(100));
+    let group = parquet(&file).row_group(0).clone();
+    let chunk = group.column(0);
+    for offset in [chunk.column_index_offset(), chunk.offset_index_offset()] {
+        let mut damaged = file.to_vec();
+        let at = offset.unwrap() as usize;
+        damaged[at..at + 8].fill(0xFF);
+        let (store, fragment) = in_memory(&damaged.into()).await;
+        let metadata = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap();
+        assert!(metadata.page_locations(0, 0).is_none());
+        assert_eq!(metadata.rows(), 1000);
+        assert!(metadata.parquet().row_group(0).column(0).statistics().is_some());
+    }
+}
+
+/// Each byte of a footer flipped: metadata or an error that names the file, never a panic.
+#[tokio::test]
+async fn damaged_footers_are_errors_or_read() {
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+    let file = write(&[("x", numbers(3)), ("s", text)], WriterProperties::builder());
+    let length = FooterTail::try_from(&file[file.len() - 8..]).unwrap().metadata_length();
+    for at in file.len() - 8 - length..file.len() {
+        for flip in [0x01, 0x5A, 0x80, 0xFF] {
+            let mut damaged = file.to_vec();
+            damaged[at] ^= flip;
+            let (store, fragment) = in_memory(&damaged.into()).await;
+            if let Err(error) = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await {
+                assert!(error.to_string().starts_with("f.parquet: "), "{error}");
+            }
+        }
+    }
+}
+
+#[rstest]
+#[case::negative(&[-1], "row group 0 can't have -1 rows")]
+#[case::overflow(&[i64::MAX, 1], "row group 1 can't have 1 rows")]
+fn row_counts_that_cannot_be(#[case] rows: &[i64], #[case] message: &str) {
+    let parquet = parquet(&write(&[("x", numbers(3))], WriterProperties::builder()));
+    let group = |rows: &i64| -> RowGroupMetaData {
+        parquet.row_group(0).clone().into_builder().set_num_rows(*rows).build().unwrap()
+    };
+    let groups = rows.iter().map(group).collect();
+    let parquet = parquet.clone().into_builder().set_row_groups(groups).build();
+    let error = FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap_err().to_string();
+    assert!(error.starts_with("f.parquet: malformed: ") && error.contains(message), "{error}");
+}
+
+/// The views of DataFusion's own scan at the top, the file's types below; no metadata.
+#[test]
+fn columns_are_read_as_stock_reads_them() {
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+    let binary: ArrayRef = Arc::new(BinaryArray::from_vec(vec![b"a"]));
+    let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let dictionary = arrow::compute::cast(&text, &dictionary).unwrap();
+    let batch =
+        RecordBatch::try_from_iter([("s", text), ("b", binary), ("d", Arc::clone(&dictionary))]).unwrap();
+    let metadata = crate::testing::metadata(&write_batch(&batch, WriterProperties::builder().build()));
+    let types: Vec<_> = metadata.schema().fields().iter().map(|f| f.data_type().clone()).collect();
+    assert_eq!(types, [DataType::Utf8View, DataType::BinaryView, dictionary.data_type().clone()]);
+    assert!(metadata.schema().metadata().is_empty());
+}
+
+#[test]
+fn statistics_are_optional() {
+    let properties = WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
+    let metadata = crate::testing::metadata(&write(&[("x", numbers(5))], properties));
+    assert!(metadata.parquet().row_group(0).column(0).statistics().is_none());
+    assert_eq!(
+        (metadata.rows(), metadata.leaves(FragmentCol(0)), metadata.leaves(FragmentCol(1))),
+        (5, 0..1, 0..0)
+    );
+}
+
+#[tokio::test]
+async fn the_cache_serves_equal_versions_alone() {
+    let file = write(&[("x", numbers(5))], WriterProperties::builder());
+    let (store, fragment) = in_memory(&file).await;
+    let (cache, counters) = (MetadataCache::new(1 << 20), Arc::new(IoCounters::default()));
+    let get = |fragment: Fragment| {
+        let (cache, store, counters) = (&cache, &store, &counters);
+        async move { cache.get_or_load(store, &fragment, counters).await }
+    };
+    // Together: one read.
+    let (a, b, c) = futures::join!(get(fragment.clone()), get(fragment.clone()), get(fragment.clone()));
+    let (a, b, c) = (a.unwrap(), b.unwrap(), c.unwrap());
+    assert!(Arc::ptr_eq(&a, &b) && Arc::ptr_eq(&a, &c));
+    assert_eq!(counters.requests(), 1);
+    assert!(Arc::ptr_eq(&a, &get(fragment.clone()).await.unwrap()));
+    assert_eq!(counters.requests(), 1);
+
+    // Replaced: the old version is an error for who still wants it, the new one is read.
+    let longer = write(&[("x", numbers(6))], WriterProperties::builder());
+    store.put(&fragment.location, PutPayload::from(longer)).await.unwrap();
+    let new = Fragment::new(store.head(&fragment.location).await.unwrap());
+    assert_eq!(get(new.clone()).await.unwrap().rows(), 6);
+    let error = get(fragment).await.unwrap_err().to_string();
+    assert!(error.contains("f.parquet was replaced"), "{error}");
+    assert_eq!(get(new).await.unwrap().rows(), 6);
+}
+
+#[tokio::test]
+async fn the_cache_is_bounded() {
+    let file = write(&[("x", numbers(5))], WriterProperties::builder());
+    let (store, first) = in_memory(&file).await;
+    let size = crate::testing::metadata(&file).memory_size();
+    let cache = MetadataCache::new(size * 7 / 2);
+    let counters = Arc::new(IoCounters::default());
+    let mut fragments = vec![first];
+    for at in 0..5 {
+        let path = Path::from(format!("{at}.parquet"));
+        store.put(&path, PutPayload::from(file.clone())).await.unwrap();
+        fragments.push(Fragment::new(store.head(&path).await.unwrap()));
+    }
+    for fragment in &fragments {
+        cache.get_or_load(&store, fragment, &counters).await.unwrap();
+        assert!(cache.memory_size() <= size * 7 / 2);
+    }
+    let requests = counters.requests();
+    cache.get_or_load(&store, &fragments[5], &counters).await.unwrap();
+    assert_eq!(counters.requests(), requests, "the newest is kept");
+    cache.get_or_load(&store, &fragments[0], &counters).await.unwrap();
+    assert_eq!(counters.requests(), requests + 1, "the oldest is not");
+    cache.clear();
+    assert_eq!(cache.memory_size(), 0);
+}
