@@ -5,7 +5,8 @@
 //! The order is fixed: children in argument order, then the node itself, for which the rules are tried
 //! from the first. When one fires, the driver starts over at the replacement: its whole subtree is
 //! visited, and then the replacement's own rules from the first. A parent is rebuilt only when a child
-//! changed, and tries its rules after that. So at the end no rule fires anywhere.
+//! changed, and tries its rules after that; children whose place that changes are visited again. So at the
+//! end no rule fires anywhere.
 //!
 //! What was settled once is remembered by its address, together with the [place](Tree::Place) it was met
 //! in: a replacement that reuses settled subtrees costs no more than its new nodes, and an expression
@@ -211,7 +212,14 @@ impl<N: Tree, R: Rules<N>> Run<'_, N, R> {
             if let Err(reason) = node.check_stands_for(&frame.node, frame.place, self.whole) {
                 return Err(self.unusable(&frame.node, reason));
             }
+            let moved = |c| node.place_of(c, frame.place) != frame.node.place_of(c, frame.place);
+            let any_moved = (0..node.arity()).any(moved);
             frame.node = node;
+            if any_moved {
+                // What settled in one place may not be settled in another.
+                frame.next = 0;
+                return Ok(Some(frame));
+            }
         }
         if let Some(Fired { rule, replacement }) = self.rules.rewrite(&frame.node, frame.place)? {
             self.check(rule, &frame, &replacement)?;

@@ -10,7 +10,7 @@ use super::driver::{self, Fired, Rules, Tree};
 use super::session::Registered;
 use super::{ExpressionOptimizerSession, Position, Rewrite, RewriteContext, RewriteError, Trace};
 use crate::expr::functions::{And, Case, Or};
-use crate::expr::{BindError, BoundExpression, ExprKind};
+use crate::expr::{BindError, BoundExpression, ExprKind, FnId};
 use crate::plan::fits;
 
 /// The rules of one moment, ready to run. Immutable; cheap to clone.
@@ -45,6 +45,12 @@ impl ExpressionOptimizer {
         let trace = RefCell::default();
         let result = self.run(expression, position, Some(&trace));
         (result, trace.into_inner())
+    }
+
+    /// The rules, each with the function at whose calls it is tried: none for a fallback rule, which is
+    /// tried at all. Those of one function come in the order they are tried.
+    pub fn rules(&self) -> Vec<(Option<FnId>, &'static str)> {
+        self.registered.names()
     }
 
     fn run(

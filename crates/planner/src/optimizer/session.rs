@@ -43,6 +43,14 @@ impl Registered {
         !self.fallback.is_empty() || self.by_function.contains_key(&function)
     }
 
+    /// The names of all rules, each with the function at whose calls it is tried.
+    pub fn names(&self) -> Vec<(Option<FnId>, &'static str)> {
+        let mut functions: Vec<_> = self.by_function.iter().collect();
+        functions.sort_unstable_by_key(|(function, _)| **function);
+        let own = functions.into_iter().flat_map(|(f, rules)| rules.iter().map(|r| (Some(*f), r.name())));
+        own.chain(self.fallback.iter().map(|rule| (None, rule.name()))).collect()
+    }
+
     fn empty() -> Self {
         Self {
             by_function: HashMap::default(),
@@ -56,7 +64,9 @@ impl Registered {
 impl Default for Registered {
     fn default() -> Self {
         let session = ExpressionOptimizerSession::empty();
-        rules::install(&session);
+        rules::BUILT_IN.iter().for_each(|install| {
+            install(&session);
+        });
         Self::clone(&session.registered())
     }
 }

@@ -48,9 +48,9 @@ impl Tree for Term {
         Ok(&self.0.1[child])
     }
 
-    /// `not` exchanges the two places.
+    /// `not` exchanges the two places, and so does `if` over anything but `true`.
     fn place_of(&self, _child: usize, place: bool) -> bool {
-        place != self.is("not")
+        place != (self.is("not") || self.is("if") && !self.0.1[0].is("true"))
     }
 
     fn with_children(&self, children: Vec<Self>) -> Result<Self, Infallible> {
@@ -162,6 +162,13 @@ fn a_settled_subtree_is_not_visited_again_in_the_same_place() {
     let visits = rules.visits.into_inner();
     assert_eq!(visits.iter().filter(|v| *v == "g(x)").count(), 1);
     assert_eq!(visits.iter().filter(|v| *v == "!g(x)").count(), 1);
+}
+
+#[test]
+fn a_child_is_visited_again_when_its_place_changes() {
+    let rules = Rewriters::new([rename!("maybe" => "true")]);
+    rules.run(&term("if", [term("maybe", []), term("g", [])])).unwrap();
+    assert_eq!(rules.visits.into_inner(), ["!maybe", "!true", "!g", "true", "g", "if(true,g)"]);
 }
 
 #[test]

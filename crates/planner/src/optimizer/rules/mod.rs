@@ -84,34 +84,36 @@ use super::{
 };
 use crate::expr::functions::{And, Case, Cast, Compare, GetItem, InSet, IsNull, Like, Not, Or};
 
-/// Registers the built-in rules.
-pub(super) fn install(session: &ExpressionOptimizerSession) {
-    session
-        .register::<And>(Flatten)
-        .register::<And>(BooleanConstants)
-        .register::<And>(Duplicates)
-        .register::<And>(Absorb)
-        .register::<And>(NullTests)
-        .register::<And>(IntersectTests)
-        .register::<Or>(Flatten)
-        .register::<Or>(BooleanConstants)
-        .register::<Or>(Duplicates)
-        .register::<Or>(Absorb)
-        .register::<Or>(UniteTests)
-        .register::<Not>(Negation)
-        .register::<Compare>(Flip)
-        .register::<Compare>(UnwrapCast)
-        .register::<Compare>(Distinct)
-        .register::<Compare>(CompareBoolean)
-        .register::<Compare>(CompareSame)
-        .register::<InSet>(SmallSets)
-        .register::<InSet>(UnwrapCast)
-        .register::<IsNull>(KnownNull)
-        .register::<Like>(SimpleLike)
-        .register::<Cast>(Casts)
-        .register::<Case>(CaseConstants)
-        .register::<Case>(CaseBoolean)
-        .register::<GetItem>(FieldOfPack)
-        .register_fallback(FoldConstants)
-        .register_fallback(NullArgument);
-}
+/// A registration of one rule.
+pub(super) type Install = for<'a> fn(&'a ExpressionOptimizerSession) -> &'a ExpressionOptimizerSession;
+
+/// The built-in rules, in the order they are tried.
+pub(super) const BUILT_IN: &[Install] = &[
+    |s| s.register::<And>(Flatten),
+    |s| s.register::<And>(BooleanConstants),
+    |s| s.register::<And>(Duplicates),
+    |s| s.register::<And>(Absorb),
+    |s| s.register::<And>(NullTests),
+    |s| s.register::<And>(IntersectTests),
+    |s| s.register::<Or>(Flatten),
+    |s| s.register::<Or>(BooleanConstants),
+    |s| s.register::<Or>(Duplicates),
+    |s| s.register::<Or>(Absorb),
+    |s| s.register::<Or>(UniteTests),
+    |s| s.register::<Not>(Negation),
+    |s| s.register::<Compare>(Flip),
+    |s| s.register::<Compare>(UnwrapCast),
+    |s| s.register::<Compare>(Distinct),
+    |s| s.register::<Compare>(CompareBoolean),
+    |s| s.register::<Compare>(CompareSame),
+    |s| s.register::<InSet>(SmallSets),
+    |s| s.register::<InSet>(UnwrapCast),
+    |s| s.register::<IsNull>(KnownNull),
+    |s| s.register::<Like>(SimpleLike),
+    |s| s.register::<Cast>(Casts),
+    |s| s.register::<Case>(CaseConstants),
+    |s| s.register::<Case>(CaseBoolean),
+    |s| s.register::<GetItem>(FieldOfPack),
+    |s| s.register_fallback(FoldConstants),
+    |s| s.register_fallback(NullArgument),
+];
