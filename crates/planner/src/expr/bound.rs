@@ -2,7 +2,6 @@
 
 //! The type-checked expression tree.
 
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -338,40 +337,5 @@ impl Drop for Node {
                 stack.append(&mut node.children);
             }
         }
-    }
-}
-
-impl fmt::Display for BoundExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind() {
-            ExprKind::Root(_) => f.write_str("$"),
-            ExprKind::Literal(value) => match value {
-                ScalarValue::Utf8(Some(s))
-                | ScalarValue::LargeUtf8(Some(s))
-                | ScalarValue::Utf8View(Some(s)) => {
-                    write!(f, "'{}'", s.replace('\'', "''"))
-                }
-                value => write!(f, "{value}"),
-            },
-            ExprKind::Param(slot, _) => write!(f, "?{slot}"),
-            ExprKind::Call(function) => function.fmt_call(self.children(), f),
-            ExprKind::Foreign(foreign) => {
-                write!(f, "{foreign}")?;
-                if self.children().is_empty() {
-                    return Ok(());
-                }
-                f.write_str("{")?;
-                for (i, child) in self.children().iter().enumerate() {
-                    write!(f, "{}{child}", if i == 0 { "" } else { ", " })?;
-                }
-                f.write_str("}")
-            }
-        }
-    }
-}
-
-impl fmt::Debug for BoundExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

@@ -47,4 +47,4 @@ pub use session::ExpressionOptimizerSession;
 pub use trace::{Event, Trace};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,4 +3,5 @@
 mod contract;
 mod generate;
 mod property;
-pub(super) mod support;
+mod size;
+pub(crate) mod support;

@@ -13,7 +13,7 @@ use rstest::rstest;
 
 use super::support::*;
 use crate::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull, Not};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 use crate::optimizer::*;
 
 /// A rule made of a function.
@@ -72,8 +72,10 @@ impl ScalarFnVTable for Impostor {
         args.value(0)
     }
 
-    fn fmt(_: &(), args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "impostor({})", args[0])
+    fn fmt<'a>(_: &(), args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.write_str("impostor(")?;
+        out.joined(", ", args)?;
+        out.write_str(")")
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion_expr_common::columnar_value::ColumnarValue;
 use crate::expr::functions::{
     And, Case, Cast, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions, Not, Or, ValueSet,
 };
-use crate::expr::{Args, BindError, BoundExpression, ExprKind, Facts, FnId, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, ExprKind, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 use crate::optimizer::{ExpressionOptimizer, Position};
 
 /// The columns of the table. Those ending in `n` are nullable.
@@ -173,8 +173,8 @@ pub fn volatile() -> BoundExpression {
         fn evaluate(_: &(), _: &mut dyn Args, _: usize) -> datafusion_common::Result<ColumnarValue> {
             Ok(ColumnarValue::Scalar(ScalarValue::from(true)))
         }
-        fn fmt(_: &(), _: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("coin()")
+        fn fmt<'a>(_: &(), _: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+            out.write_str("coin()")
         }
     }
     BoundExpression::call::<Coin>((), vec![]).unwrap()
