@@ -27,6 +27,53 @@
 //!
 //! The driver checks types. It can't check the rest, which the property suite does.
 //!
+//! # A rule of one's own
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow::datatypes::{DataType, Field};
+//! use trommel_planner::expr::functions::{Like, LikeOptions};
+//! use trommel_planner::expr::{BoundExpression, Expression, Scope};
+//! use trommel_planner::optimizer::{
+//!     ExpressionOptimizerSession, Position, Rewrite, RewriteContext, RuleResult, TypedExprRewriteRule,
+//! };
+//!
+//! /// *x ILIKE '12-%' → x LIKE '12-%'*: what has no letters has no case.
+//! #[derive(Debug)]
+//! struct Caseless;
+//!
+//! impl TypedExprRewriteRule<Like> for Caseless {
+//!     fn name(&self) -> &'static str {
+//!         "caseless"
+//!     }
+//!
+//!     fn rewrite(&self, like: &LikeOptions, node: &BoundExpression, _: &RewriteContext<'_>) -> RuleResult {
+//!         let pattern = node.children()[1].as_literal().and_then(|p| p.try_as_str().flatten());
+//!         let caseless = |p: &str| p.chars().all(|c| c.is_ascii() && !c.is_ascii_alphabetic());
+//!         if !like.case_insensitive || !pattern.is_some_and(caseless) {
+//!             return Ok(Rewrite::Unchanged);
+//!         }
+//!         let like = LikeOptions { case_insensitive: false, ..*like };
+//!         Ok(Rewrite::Rewritten(BoundExpression::call::<Like>(like, node.children().to_vec())?))
+//!     }
+//! }
+//!
+//! let session = ExpressionOptimizerSession::default();
+//! session.register::<Like>(Caseless);
+//! let optimizer = session.snapshot();
+//!
+//! let table = DataType::Struct(vec![Field::new("part", DataType::Utf8, true)].into());
+//! let scope = Scope::new(Arc::new(Field::new("table", table, false)));
+//! let ilike = LikeOptions { negated: false, case_insensitive: true };
+//! let filter = Expression::call::<Like>(ilike, vec![Expression::column("part"), Expression::literal("12-7")]);
+//!
+//! let (optimized, trace) = optimizer.optimize_traced(&scope.bind(&filter)?, Position::Filter);
+//! assert_eq!(optimized?.to_string(), "$.part = '12-7'");
+//! assert_eq!(trace.fired().collect::<Vec<_>>(), ["caseless", "simple_like"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A missing rule may cost time, never an answer; neither does a failing one: callers that get a
 //! [`RewriteError`] go on with the expression they had.
 

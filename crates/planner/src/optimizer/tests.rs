@@ -1,5 +1,6 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
+mod arriving;
 mod contract;
 mod generate;
 mod property;

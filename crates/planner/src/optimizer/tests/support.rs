@@ -65,11 +65,11 @@ pub fn is(name: &str, op: CompareOp, value: impl Into<ScalarValue>) -> BoundExpr
 }
 
 pub fn and<const N: usize>(terms: [BoundExpression; N]) -> BoundExpression {
-    BoundExpression::call::<And>((), terms.to_vec()).unwrap()
+    BoundExpression::call::<And>((), terms.into()).unwrap()
 }
 
 pub fn or<const N: usize>(terms: [BoundExpression; N]) -> BoundExpression {
-    BoundExpression::call::<Or>((), terms.to_vec()).unwrap()
+    BoundExpression::call::<Or>((), terms.into()).unwrap()
 }
 
 pub fn not(arg: BoundExpression) -> BoundExpression {
