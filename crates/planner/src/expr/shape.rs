@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::Field;
 use datafusion_common::ScalarValue;
+use smallvec::SmallVec;
 
 use super::functions::Compare;
 use super::{BoundExpression, ExprKind};
@@ -70,7 +71,9 @@ impl Shape {
     /// anything in `values`, when it is of another shape.
     pub fn patch(&self, expression: &BoundExpression, values: &mut Vec<ScalarValue>) -> bool {
         values.clear();
-        let mut stack = vec![(&self.expression, expression)];
+        let mut stack = SmallVec::<[_; 32]>::from_slice(&[(&self.expression, expression)]);
+        // Every column reads the same root, whose field is long: it is compared once.
+        let mut same_roots = None;
         while let Some((shape, node)) = stack.pop() {
             if let ExprKind::Param(_, field) = shape.kind() {
                 match node.as_literal() {
@@ -79,9 +82,12 @@ impl Shape {
                     }
                     _ => return false,
                 }
-            } else if !shape.ptr_eq(node) {
+            } else if !shape.ptr_eq(node) && same_roots != Some((shape.address(), node.address())) {
                 if shape.children().len() != node.children().len() || shape.kind() != node.kind() {
                     return false;
+                }
+                if shape.is_root() {
+                    same_roots = Some((shape.address(), node.address()));
                 }
                 stack.extend(shape.children().iter().zip(node.children()).rev());
             }
