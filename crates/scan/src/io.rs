@@ -8,20 +8,25 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use parking_lot::Mutex;
 
 use crate::ScanError;
 use crate::fragment::{Fragment, Version};
 
 /// No request asks for more bytes than this.
 pub const MAX_REQUEST: u64 = 16 << 20;
-/// Ranges no further apart than this are fetched by one request, unless told otherwise.
-pub const DEFAULT_COALESCE_GAP: u64 = 1 << 20;
+/// Ranges of a remote file no further apart than this are fetched by one request, unless told otherwise.
+/// Requests run side by side, so a gap saves a request's cost but not its latency.
+pub const REMOTE_COALESCE_GAP: u64 = 256 << 10;
+/// The same for local files, where a request costs about as much as copying this much.
+pub const LOCAL_COALESCE_GAP: u64 = 16 << 10;
 /// How many requests of one fetch run at a time.
 const REQUESTS_IN_FLIGHT: usize = 8;
 
@@ -30,6 +35,7 @@ const REQUESTS_IN_FLIGHT: usize = 8;
 pub struct IoCounters {
     bytes: AtomicU64,
     requests: AtomicU64,
+    waited_nanos: AtomicU64,
 }
 
 impl IoCounters {
@@ -41,6 +47,11 @@ impl IoCounters {
     /// The requests made.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// How long fetches took, from asking to having all.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited_nanos.load(Ordering::Relaxed))
     }
 }
 
@@ -58,13 +69,14 @@ pub struct RangeReader {
     version: Version,
     counters: Arc<IoCounters>,
     coalesce_gap: u64,
+    kept: Option<Arc<Kept>>,
 }
 
 impl RangeReader {
     /// A reader of the fragment in `store`.
     pub fn new(store: Arc<dyn ObjectStore>, fragment: &Fragment, counters: Arc<IoCounters>) -> Self {
         let (path, version) = (fragment.location.clone(), fragment.version.clone());
-        Self { store, path, version, counters, coalesce_gap: DEFAULT_COALESCE_GAP }
+        Self { store, path, version, counters, coalesce_gap: REMOTE_COALESCE_GAP, kept: None }
     }
 
     /// The same reader, fetching gaps of up to this many bytes along with what is around them.
@@ -74,12 +86,34 @@ impl RangeReader {
         self
     }
 
-    /// Fetches ranges given in any order, overlapping or not.
+    /// The same reader, not fetching what is kept already.
+    #[must_use]
+    pub fn with_kept(mut self, kept: Arc<Kept>) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
+    /// Fetches ranges given in any order, overlapping or not. Those `keep` are kept for the next fetch, if
+    /// the reader [keeps](Self::with_kept) anything.
     ///
     /// An error when a range reaches beyond the file, when the store fails, when the file is no longer
     /// the planned version, or when an answer has not the length asked for. Dropping the future drops
     /// the requests.
-    pub async fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<FetchedRanges, ScanError> {
+    pub async fn fetch(
+        &self,
+        ranges: Vec<Range<u64>>,
+        keep: &[Range<u64>],
+    ) -> Result<FetchedRanges, ScanError> {
+        let Some(kept) = &self.kept else { return self.fetch_all(ranges).await };
+        let here = kept.pieces();
+        let mut fetched = self.fetch_all(without(ranges, &here)).await?;
+        kept.keep(keep, &fetched);
+        fetched.add(here);
+        Ok(fetched)
+    }
+
+    async fn fetch_all(&self, ranges: Vec<Range<u64>>) -> Result<FetchedRanges, ScanError> {
+        let start = Instant::now();
         let requests = coalesce(ranges, self.coalesce_gap, MAX_REQUEST);
         let pieces = stream::iter(requests)
             .map(|range| async move {
@@ -90,8 +124,62 @@ impl RangeReader {
             .buffered(REQUESTS_IN_FLIGHT)
             .try_collect()
             .await?;
+        let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.waited_nanos.fetch_add(waited, Ordering::Relaxed);
         Ok(FetchedRanges { pieces })
     }
+}
+
+/// Bytes kept from one fetch to the next: dictionary pages, which every run of a row group's pages needs.
+///
+/// Held for as long as somebody will come for them: each of the readers that share this says when it is
+/// done, and the last one lets the bytes go.
+#[derive(Debug)]
+pub struct Kept {
+    pieces: Mutex<Vec<(u64, Bytes)>>,
+    readers: AtomicUsize,
+}
+
+impl Kept {
+    /// Nothing yet, for this many readers.
+    pub fn new(readers: usize) -> Self {
+        Self { pieces: Mutex::default(), readers: AtomicUsize::new(readers) }
+    }
+
+    /// One reader is done, whether it read anything or not.
+    pub fn done(&self) {
+        if self.readers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.pieces.lock().clear();
+        }
+    }
+
+    fn pieces(&self) -> Vec<(u64, Bytes)> {
+        self.pieces.lock().clone()
+    }
+
+    fn keep(&self, ranges: &[Range<u64>], fetched: &FetchedRanges) {
+        let mut pieces = self.pieces.lock();
+        for range in ranges {
+            let at = pieces.partition_point(|(start, _)| *start < range.start);
+            let known = pieces.get(at).is_some_and(|(start, _)| *start == range.start);
+            if let Some(bytes) = fetched.get(range).filter(|_| !known) {
+                // A copy, or a few dictionary pages would hold on to all that was fetched along with them.
+                pieces.insert(at, (range.start, Bytes::copy_from_slice(&bytes)));
+            }
+        }
+    }
+}
+
+/// The parts of `ranges` that lie in no piece.
+fn without(ranges: Vec<Range<u64>>, pieces: &[(u64, Bytes)]) -> Vec<Range<u64>> {
+    let mut left = ranges;
+    for (start, bytes) in pieces {
+        let end = start + bytes.len() as u64;
+        let around =
+            |range: Range<u64>| [range.start..range.end.min(*start), range.start.max(end)..range.end];
+        left = left.into_iter().flat_map(around).filter(|range| range.start < range.end).collect();
+    }
+    left
 }
 
 /// Fetched ranges of one file.
@@ -105,6 +193,19 @@ impl FetchedRanges {
     /// A whole file of which these are the bytes.
     pub fn whole(bytes: Bytes) -> Self {
         Self { pieces: vec![(0, bytes)] }
+    }
+
+    /// Adds pieces; where something is held already, that is left as it is.
+    fn add(&mut self, pieces: Vec<(u64, Bytes)>) {
+        for (start, bytes) in pieces {
+            let end = start + bytes.len() as u64;
+            let at = self.pieces.partition_point(|(held, _)| *held < start);
+            let before = at.checked_sub(1).map_or(0, |i| self.pieces[i].0 + self.pieces[i].1.len() as u64);
+            let after = self.pieces.get(at).map_or(u64::MAX, |(held, _)| *held);
+            if before <= start && end <= after {
+                self.pieces.insert(at, (start, bytes));
+            }
+        }
     }
 
     /// How many bytes are held, gaps that were fetched along included.
@@ -304,12 +405,12 @@ mod tests {
         let read = |fragment: &Fragment| {
             RangeReader::new(Arc::clone(&store), fragment, Arc::clone(&counters)).with_coalesce_gap(4)
         };
-        let held = read(&fragment).fetch(vec![50..60, 0..10, 12..20]).await.unwrap();
+        let held = read(&fragment).fetch(vec![50..60, 0..10, 12..20], &[]).await.unwrap();
         assert_eq!(held.get(&(52..55)).unwrap(), vec![52, 53, 54]);
         assert_eq!(held.get(&(20..51)), None);
         assert_eq!((counters.bytes(), counters.requests()), (30, 2));
 
-        let error = read(&fragment).fetch(vec![90..101]).await.unwrap_err().to_string();
+        let error = read(&fragment).fetch(vec![90..101], &[]).await.unwrap_err().to_string();
         assert!(error.contains("a.parquet") && error.contains("90..101"), "{error}");
 
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -317,14 +418,36 @@ mod tests {
         let mut untagged = fragment.clone();
         untagged.version.e_tag = None;
         for old in [&fragment, &untagged] {
-            let error = read(old).fetch(vec![0..10]).await.unwrap_err();
+            let error = read(old).fetch(vec![0..10], &[]).await.unwrap_err();
             assert!(matches!(error, ScanError::Changed { .. }), "{error}");
         }
         let shorter = put(&store, &path, vec![1; 50]).await;
-        let error = read(&same_size).fetch(vec![80..90]).await.unwrap_err();
+        let error = read(&same_size).fetch(vec![80..90], &[]).await.unwrap_err();
         assert!(matches!(error, ScanError::Changed { .. }), "{error}");
         store.delete(&path).await.unwrap();
-        let error = read(&shorter).fetch(vec![0..10]).await.unwrap_err();
+        let error = read(&shorter).fetch(vec![0..10], &[]).await.unwrap_err();
         assert!(matches!(error, ScanError::Store { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_fetched_once() {
+        let (store, fragment) = stored((0..100).collect()).await;
+        let counters = Arc::new(IoCounters::default());
+        let kept = Arc::new(Kept::new(2));
+        let reader = RangeReader::new(store, &fragment, Arc::clone(&counters))
+            .with_coalesce_gap(0)
+            .with_kept(Arc::clone(&kept));
+        let byte = |bytes: Bytes| bytes[0];
+        let first = reader.fetch(vec![10..20, 20..25], &[10..20]).await.unwrap();
+        assert_eq!((first.get(&(10..20)).map(byte), counters.bytes()), (Some(10), 15));
+        let second = reader.fetch(vec![10..20, 30..35], &[10..20]).await.unwrap();
+        assert_eq!((second.get(&(10..20)).map(byte), second.get(&(30..35)).map(byte)), (Some(10), Some(30)));
+        assert_eq!(counters.bytes(), 20, "the kept bytes were not asked for again");
+        // A range that was merged with a kept one is put together again.
+        assert_eq!(reader.fetch(vec![10..22], &[]).await.unwrap().get(&(10..22)).map(|b| b.len()), Some(12));
+        kept.done();
+        assert_eq!(kept.pieces().len(), 1);
+        kept.done();
+        assert!(kept.pieces().is_empty(), "the last reader lets go");
     }
 }

@@ -80,6 +80,12 @@ impl SegmentReader {
         ranges
     }
 
+    /// The byte ranges of the segment's dictionary pages, where it is known which they are.
+    pub fn dictionaries(&self, segment: &SegmentId) -> Vec<Range<u64>> {
+        let leaves = self.metadata.leaves(segment.column);
+        leaves.filter_map(|leaf| Chunk::of(&self.metadata, segment.row_group, leaf)?.dictionary()).collect()
+    }
+
     /// Exactly these rows of the segment, as one array of the column's type in the file's Arrow schema.
     ///
     /// Children of null structs are null, at any depth. An error names the file, when bytes that

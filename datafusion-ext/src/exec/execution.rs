@@ -10,6 +10,7 @@ use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::fragment::OpenFragment;
+use trommel_scan::io::Kept;
 use trommel_scan::lower::ReadPlan;
 
 use super::FilteredReadExec;
@@ -30,6 +31,8 @@ pub struct Morsel {
     pub rows: RowRanges<FragmentRows>,
     /// Those of them that are known to satisfy the static filters.
     pub proven: RowRanges<FragmentRows>,
+    /// What the morsels of the row group keep for each other.
+    pub kept: Option<Arc<Kept>>,
     /// The generation of the live filters that let them pass.
     generation: u64,
 }
@@ -43,6 +46,13 @@ pub enum Claim {
     Skipped,
     /// There is no unit left.
     Done,
+}
+
+impl Unit {
+    fn skipped(&self) -> Claim {
+        self.kept.iter().for_each(|kept| kept.done());
+        Claim::Skipped
+    }
 }
 
 /// What the partitions of one execution share.
@@ -80,7 +90,7 @@ impl Execution {
         if scan.sequence.promised.is_none()
             && let Some(promise) = Promise::of(&scan.live, scan.asked.as_ref())
         {
-            units = priority::sort(units, snapshot, promise);
+            units = priority::arrange(units, snapshot, &grids, promise, scan.partitions);
         }
         Self {
             projection,
@@ -125,7 +135,8 @@ impl Execution {
         let all = RowRanges::single(unit.rows.clone());
         let pages = grid.cells(&all);
 
-        let (rows, proven) = match self.static_verdicts(unit, open, metrics) {
+        let verdicts = self.static_verdicts(unit, open, metrics);
+        let (rows, proven) = match verdicts {
             Some(verdicts) => (verdicts.may.clip(&unit.rows), verdicts.all.clip(&unit.rows)),
             None if self.scan.filters.is_empty() => (all.clone(), all),
             None => (all, RowRanges::empty()),
@@ -133,21 +144,25 @@ impl Execution {
         let left = grid.cells(&rows);
         metrics.pages_static.add_pruned(pages - left);
         metrics.pages_static.add_matched(left);
-        // A row group that is cut into several units counts for each of them.
-        if rows.is_empty() {
-            metrics.row_groups_static.add_pruned(1);
-            return Claim::Skipped;
+        if let Some(group) = &unit.opens {
+            match verdicts.is_none_or(|verdicts| verdicts.may.overlaps(group)) {
+                true => metrics.row_groups_static.add_matched(1),
+                false => metrics.row_groups_static.add_pruned(1),
+            }
         }
-        metrics.row_groups_static.add_matched(1);
-
+        if rows.is_empty() {
+            return unit.skipped();
+        }
         match self.judge_live(unit.fragment, rows, proven, metrics) {
             Some(morsel) => {
                 metrics.pages_proven.add(grid.cells(&morsel.proven).min(grid.cells(&morsel.rows)));
-                Claim::Morsel(morsel)
+                Claim::Morsel(Morsel { kept: unit.kept.clone(), ..morsel })
             }
             None => {
-                metrics.row_groups_live.add(1);
-                Claim::Skipped
+                if unit.opens.as_ref() == Some(&unit.rows) {
+                    metrics.row_groups_live.add(1);
+                }
+                unit.skipped()
             }
         }
     }
@@ -159,7 +174,14 @@ impl Execution {
             return Some(morsel);
         }
         let _judging = metrics.judging.timer();
-        self.judge_live(morsel.fragment, morsel.rows, morsel.proven, metrics)
+        let Morsel { fragment, rows, proven, kept, .. } = morsel;
+        match self.judge_live(fragment, rows, proven, metrics) {
+            Some(morsel) => Some(Morsel { kept, ..morsel }),
+            None => {
+                kept.iter().for_each(|kept| kept.done());
+                None
+            }
+        }
     }
 
     fn judge_live(
@@ -170,7 +192,7 @@ impl Execution {
         metrics: &ScanMetrics,
     ) -> Option<Morsel> {
         if self.live.is_empty() {
-            return Some(Morsel { fragment, rows, proven, generation: 0 });
+            return Some(Morsel { fragment, rows, proven, kept: None, generation: 0 });
         }
         let grid = &self.grids[fragment];
         let before = grid.cells(&rows);
@@ -179,7 +201,13 @@ impl Execution {
         metrics.errors.add(judgement.errors);
         metrics.pages_live.add(before - grid.cells(&judgement.may));
         let proven = proven.intersect(&judgement.may);
-        (!judgement.may.is_empty()).then_some(Morsel { fragment, rows: judgement.may, proven, generation })
+        (!judgement.may.is_empty()).then_some(Morsel {
+            fragment,
+            rows: judgement.may,
+            proven,
+            kept: None,
+            generation,
+        })
     }
 
     /// What the static filters say of the unit's fragment; `None` when zones say nothing of them.

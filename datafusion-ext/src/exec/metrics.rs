@@ -2,7 +2,7 @@
 
 //! What a scan counts, under the names that tools for DataFusion's Parquet scan already read.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, PruningMetrics, Time,
@@ -35,6 +35,8 @@ pub struct ScanMetrics {
     pub rows_dropped: Count,
     /// Rows that passed the static filters.
     pub rows_matched: Count,
+    /// Bytes of footers and page indexes that planning read; 0 where all were cached.
+    pub metadata_bytes: Count,
     /// Bytes read, footers aside.
     pub bytes_scanned: Count,
     /// Requests made to the store, footers aside.
@@ -63,6 +65,7 @@ impl ScanMetrics {
             rows_decoded: counter("rows_decoded"),
             rows_dropped: counter("pushdown_rows_pruned"),
             rows_matched: counter("pushdown_rows_matched"),
+            metadata_bytes: counter("metadata_bytes"),
             bytes_scanned: counter("bytes_scanned"),
             requests: counter("requests"),
             errors: counter("predicate_evaluation_errors"),
@@ -71,9 +74,32 @@ impl ScanMetrics {
         }
     }
 
-    /// Adds what was read through `io` since `before`, its bytes and requests at that time.
-    pub fn add_io(&self, io: &Arc<IoCounters>, before: (u64, u64)) {
-        self.bytes_scanned.add((io.bytes() - before.0) as usize);
-        self.requests.add((io.requests() - before.1) as usize);
+    /// Adds one morsel's reading: how long it took, and the store's counts after and before it.
+    pub fn add_read(&self, elapsed: Duration, after: &IoSoFar, before: &IoSoFar) {
+        self.bytes_scanned.add((after.bytes - before.bytes) as usize);
+        self.requests.add((after.requests - before.requests) as usize);
+        self.reading.add_duration(elapsed);
+        let waited = after.waited.saturating_sub(before.waited);
+        self.baseline.elapsed_compute().add_duration(elapsed.saturating_sub(waited));
+    }
+
+    /// Adds what reading footers took.
+    pub fn add_planning(&self, io: &IoCounters) {
+        self.metadata_bytes.add(io.bytes() as usize);
+    }
+}
+
+/// What was asked of a store so far.
+#[derive(Debug)]
+pub struct IoSoFar {
+    bytes: u64,
+    requests: u64,
+    waited: Duration,
+}
+
+impl IoSoFar {
+    /// The counts at this moment.
+    pub fn of(io: &IoCounters) -> Self {
+        Self { bytes: io.bytes(), requests: io.requests(), waited: io.waited() }
     }
 }

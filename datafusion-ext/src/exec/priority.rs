@@ -14,7 +14,7 @@ use datafusion::physical_expr::expressions::Column;
 use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
 
-use super::units::Unit;
+use super::units::{PageGrid, Unit, split};
 use crate::live::{LiveFilter, Origin, SortKey};
 use crate::table::Snapshot;
 
@@ -68,7 +68,27 @@ enum Best {
 }
 
 /// Puts the most promising units first; units of equal promise keep their order.
-pub fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: Promise) -> Vec<Unit> {
+///
+/// The first `starters` are cut into pages: what they hold settles how much of the rest is read, so they
+/// should be small.
+pub fn arrange(
+    units: Vec<Unit>,
+    snapshot: &Snapshot,
+    grids: &[PageGrid],
+    promise: Promise,
+    starters: usize,
+) -> Vec<Unit> {
+    let mut units = sort(units, snapshot, promise);
+    let rest = units.split_off(starters.min(units.len()));
+    let cut = |unit: Unit| {
+        let grid = &grids[unit.fragment];
+        split(unit, grid, 1)
+    };
+    let pieces = units.into_iter().flat_map(cut);
+    sort(pieces.chain(rest).collect(), snapshot, promise)
+}
+
+fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: Promise) -> Vec<Unit> {
     let mut keyed: Vec<_> = units.into_iter().map(|unit| (best(&unit, snapshot, promise), unit)).collect();
     keyed.sort_by(|(a, _), (b, _)| compare(b, a, promise.descending));
     keyed.into_iter().map(|(_, unit)| unit).collect()
@@ -157,7 +177,7 @@ mod tests {
         #[case] nulls_first: bool,
         #[case] expect: Best,
     ) {
-        let unit = Unit { fragment: 0, rows };
+        let unit = Unit { fragment: 0, rows, opens: None, kept: None };
         let promise = Promise { column: TableCol(0), descending, nulls_first };
         assert_eq!(of_zones(&zones(), &unit, promise), expect);
     }

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
@@ -17,7 +18,7 @@ use trommel_scan::io::{IoCounters, RangeReader};
 
 use super::FilteredReadExec;
 use super::execution::{Claim, Execution, Morsel};
-use super::metrics::ScanMetrics;
+use super::metrics::{IoSoFar, ScanMetrics};
 
 /// A partition's share of an execution, on its way out.
 struct Reader {
@@ -69,7 +70,11 @@ impl Reader {
         let execution = match &self.execution {
             Some(execution) => Arc::clone(execution),
             None => {
-                let execution = execution.get_or_init(|| Arc::new(Execution::new(&self.scan)));
+                let execution = execution.get_or_init(|| {
+                    // Footers were read at planning; whoever starts the execution reports it.
+                    self.metrics.add_planning(&self.scan.snapshot.planning_io);
+                    Arc::new(Execution::new(&self.scan))
+                });
                 Arc::clone(self.execution.insert(Arc::clone(execution)))
             }
         };
@@ -97,7 +102,8 @@ impl Reader {
     }
 
     async fn read(&self, execution: &Execution, morsel: &Morsel) -> Result<MorselOutput> {
-        let _reading = self.metrics.reading.timer();
+        let before = IoSoFar::of(&self.io);
+        let start = Instant::now();
         let plan = execution.read_plan(morsel)?;
         let fragment = execution.fragment(morsel);
         let reader =
@@ -105,7 +111,8 @@ impl Reader {
         let before = (self.io.bytes(), self.io.requests());
         let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
         let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
-        self.metrics.add_io(&self.io, before);
+        morsel.kept.iter().for_each(|kept| kept.done());
+        self.metrics.add_read(start.elapsed(), &IoSoFar::of(&self.io), &before);
         self.metrics.morsels.add(1);
         self.metrics.rows_decoded.add(output.rows_decoded as usize);
         self.metrics.rows_matched.add(output.rows as usize);

@@ -3,18 +3,19 @@
 //! Cutting a snapshot into units of work: runs of rows of one row group, cut at page borders.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use parquet::file::metadata::ColumnChunkMetaData;
 use trommel_planner::index::{FragmentCol, TableCol};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::adapt::ColumnSource;
 use trommel_scan::fragment::OpenFragment;
+use trommel_scan::io::Kept;
 
 use crate::table::Snapshot;
 
-/// The largest unit, in compressed bytes of the columns read. A unit reads the dictionary pages of its
-/// row group anew, so units are large beside those (1 MiB a column by default).
-const UNIT_BYTES: u64 = 16 << 20;
+/// The largest unit, in compressed bytes of the columns read.
+const UNIT_BYTES: u64 = 8 << 20;
 
 /// A run of rows that is claimed in one piece.
 #[derive(Debug, Clone)]
@@ -23,6 +24,10 @@ pub struct Unit {
     pub fragment: usize,
     /// The rows.
     pub rows: Range<u64>,
+    /// The row group's rows, for the first of its units: what is counted by row group is counted there.
+    pub opens: Option<Range<u64>>,
+    /// What the units of one row group keep for each other, if there are several.
+    pub kept: Option<Arc<Kept>>,
 }
 
 /// The borders of the finest pages among the columns a scan reads, over one fragment.
@@ -70,10 +75,16 @@ impl PageGrid {
         cells
     }
 
-    /// The first border at or after `row`, or `end` if that comes first.
-    fn border(&self, row: u64, end: u64) -> u64 {
-        let at = self.starts.partition_point(|s| *s < row);
-        self.starts.get(at).map_or(end, |s| (*s).min(end))
+    /// Cuts `rows` at the borders that are at least `step` rows apart.
+    fn cut(&self, rows: Range<u64>, step: u64) -> Vec<Range<u64>> {
+        let (mut pieces, mut start) = (Vec::new(), rows.start);
+        while start < rows.end {
+            let at = self.starts.partition_point(|s| *s < start.saturating_add(step));
+            let end = self.starts.get(at).map_or(rows.end, |s| (*s).min(rows.end));
+            pieces.push(start..end);
+            start = end;
+        }
+        pieces
     }
 }
 
@@ -86,15 +97,27 @@ pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[TableCol], grids:
         for (row_group, rows) in open.metadata.row_groups().iter().enumerate() {
             let pieces = compressed_bytes(open, row_group, &wanted).div_ceil(UNIT_BYTES).max(1);
             let step = (rows.end - rows.start).div_ceil(pieces).max(1);
-            let mut start = rows.start;
-            while start < rows.end {
-                let end = grids[fragment].border(start.saturating_add(step), rows.end);
-                units.push(Unit { fragment, rows: start..end });
-                start = end;
-            }
+            let whole = Unit { fragment, rows: rows.clone(), opens: Some(rows.clone()), kept: None };
+            units.extend(split(whole, &grids[fragment], step));
         }
     }
     units
+}
+
+/// A unit as several, cut at page borders that are at least `step` rows apart.
+pub fn split(unit: Unit, grid: &PageGrid, step: u64) -> Vec<Unit> {
+    let pieces = grid.cut(unit.rows.clone(), step);
+    if pieces.len() <= 1 || unit.kept.is_some() {
+        return vec![unit];
+    }
+    let kept = Arc::new(Kept::new(pieces.len()));
+    let unit = |rows: Range<u64>| Unit {
+        fragment: unit.fragment,
+        opens: unit.opens.clone().filter(|group| group.start == rows.start),
+        rows,
+        kept: Some(Arc::clone(&kept)),
+    };
+    pieces.into_iter().map(unit).collect()
 }
 
 /// The size of some columns of a row group in the file.
@@ -152,8 +175,18 @@ mod tests {
     #[test]
     fn pieces_end_at_borders() {
         let grid = PageGrid { starts: vec![0, 10, 20, 30] };
-        assert_eq!(grid.border(11, 40), 20);
-        assert_eq!(grid.border(20, 40), 20);
-        assert_eq!(grid.border(31, 40), 40);
+        assert_eq!(grid.cut(0..40, 1), [0..10, 10..20, 20..30, 30..40]);
+        assert_eq!(grid.cut(0..40, 11), [0..20, 20..40]);
+        assert_eq!(grid.cut(10..40, 100), Vec::from([10..40]));
+    }
+
+    #[test]
+    fn the_pieces_of_a_row_group_keep_things_for_each_other() {
+        let grid = PageGrid { starts: vec![0, 10, 20] };
+        let whole = Unit { fragment: 0, rows: 0..30, opens: Some(0..30), kept: None };
+        assert!(split(whole.clone(), &grid, 30)[0].kept.is_none(), "alone there is nobody to keep for");
+        let pieces = split(whole, &grid, 1);
+        assert_eq!(pieces.iter().map(|p| p.opens.clone()).collect::<Vec<_>>(), [Some(0..30), None, None]);
+        assert!(pieces.iter().all(|p| p.kept.is_some()));
     }
 }

@@ -42,7 +42,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt, stream};
 use trommel_scan::ScanError;
 use trommel_scan::fragment::{Fragment, OpenFragment};
-use trommel_scan::io::IoCounters;
+use trommel_scan::io::{IoCounters, LOCAL_COALESCE_GAP, REMOTE_COALESCE_GAP};
 
 use self::caches::metadata_cache;
 use self::listing::ListedFile;
@@ -165,7 +165,7 @@ impl TrommelTable {
     async fn open_fragment(
         &self,
         session: &dyn Session,
-        ListedFile { store, .. }: ListedFile,
+        ListedFile { store, store_url, .. }: ListedFile,
         fragment: Fragment,
         counters: &Arc<IoCounters>,
     ) -> Result<ScanFragment, ScanError> {
@@ -173,7 +173,9 @@ impl TrommelTable {
         let metadata = cache.get_or_load(&store, &fragment, counters).await?;
         let partition_columns = self.partition_columns.len();
         let open = OpenFragment::open(Arc::new(fragment), metadata, &self.schema, partition_columns)?;
-        Ok(ScanFragment { open: Arc::new(open), store })
+        let local = store_url.as_str().starts_with("file:");
+        let coalesce_gap = if local { LOCAL_COALESCE_GAP } else { REMOTE_COALESCE_GAP };
+        Ok(ScanFragment { open: Arc::new(open), store, coalesce_gap })
     }
 
     /// The declared orders over the table's schema.

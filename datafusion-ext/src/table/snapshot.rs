@@ -42,6 +42,8 @@ pub struct ScanFragment {
     pub open: Arc<OpenFragment>,
     /// The store it is in.
     pub store: Arc<dyn ObjectStore>,
+    /// Ranges no further apart than this many bytes are worth one request.
+    pub coalesce_gap: u64,
 }
 
 impl Snapshot {

@@ -67,7 +67,7 @@ pub async fn read_morsel(
     if ranges.is_empty() {
         return run(path, plan, morsel, &needs, &Fetched { reader: &fragment.segments, bytes: &NoBytes });
     }
-    let bytes = io.fetch(ranges).await?;
+    let bytes = io.fetch(ranges, &needs.dictionaries(&fragment.segments)).await?;
     run(path, plan, morsel, &needs, &Fetched { reader: &fragment.segments, bytes: &bytes })
 }
 

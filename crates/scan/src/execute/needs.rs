@@ -80,6 +80,11 @@ impl Needs {
         self.segments.iter().flat_map(reach).collect()
     }
 
+    /// The byte ranges of the dictionary pages of all segments.
+    pub fn dictionaries(&self, reader: &SegmentReader) -> Vec<Range<u64>> {
+        self.segments.keys().flat_map(|segment| reader.dictionaries(segment)).collect()
+    }
+
     /// What a segment is read for.
     pub fn need(&self, segment: &SegmentId) -> Need {
         self.segments.get(segment).map_or(Need::Output, |(need, _)| *need)

@@ -43,11 +43,7 @@ impl<'a> Chunk<'a> {
     /// dictionary page.
     pub fn reach(&self, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
         let Some(pages) = self.pages else { return vec![self.range.clone()] };
-        let mut reach = Vec::new();
-        let first = pages.first().map_or(self.range.start, |page| page.offset as u64);
-        if self.range.start < first {
-            reach.push(self.range.start..first);
-        }
+        let mut reach: Vec<_> = self.dictionary().into_iter().collect();
         for range in rows.iter() {
             let from = pages.partition_point(|p| p.first_row_index as u64 <= range.start).saturating_sub(1);
             let to = pages.partition_point(|p| (p.first_row_index as u64) < range.end);
@@ -60,6 +56,12 @@ impl<'a> Chunk<'a> {
             }
         }
         reach
+    }
+
+    /// The bytes of the dictionary page, where it is known which they are.
+    pub fn dictionary(&self) -> Option<Range<u64>> {
+        let first = self.pages?.first()?.offset as u64;
+        (self.range.start < first).then(|| self.range.start..first)
     }
 
     fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
