@@ -61,6 +61,15 @@ fn pool(data_type: &DataType) -> Vec<ScalarValue> {
         }
         DataType::Float64 => floats.iter().map(|v| ScalarValue::Float64(Some(*v))).collect(),
         DataType::Utf8 => strings.iter().map(|v| ScalarValue::from(*v)).collect(),
+        DataType::Utf8View => strings.iter().map(|v| ScalarValue::Utf8View(Some((*v).to_owned()))).collect(),
+        DataType::UInt8 => [0, 1, 2, 3, u8::MAX].map(|v| ScalarValue::UInt8(Some(v))).to_vec(),
+        DataType::Date32 => [0, 1, 2, -1, i32::MIN].map(|v| ScalarValue::Date32(Some(v))).to_vec(),
+        DataType::Date64 => {
+            [0, 1, 86_400_000, 172_800_000, -86_400_000].map(|v| ScalarValue::Date64(Some(v))).to_vec()
+        }
+        DataType::Decimal128(p, s) => {
+            [0, 1, 100, 200, -100].map(|v| ScalarValue::Decimal128(Some(v), *p, *s)).to_vec()
+        }
         DataType::Boolean => [true, false].map(ScalarValue::from).to_vec(),
         other => panic!("no values of {other}"),
     }
@@ -102,8 +111,18 @@ pub fn rows(random: &mut Random, count: usize) -> ArrayRef {
     Arc::new(StructArray::new(fields, values, None))
 }
 
-const TYPES: [DataType; 5] =
-    [DataType::Int32, DataType::Int64, DataType::Float64, DataType::Utf8, DataType::Boolean];
+const TYPES: [DataType; 10] = [
+    DataType::Int32,
+    DataType::Int64,
+    DataType::Float64,
+    DataType::Utf8,
+    DataType::Int32,
+    DataType::Utf8View,
+    DataType::UInt8,
+    DataType::Date64,
+    DataType::Decimal128(10, 2),
+    DataType::Boolean,
+];
 
 const OPERATORS: [CompareOp; 10] = [
     CompareOp::Eq,
@@ -136,6 +155,11 @@ fn leaf(random: &mut Random, data_type: &DataType) -> BoundExpression {
         DataType::Int64 => &["ln"],
         DataType::Float64 => &["f", "fn"],
         DataType::Utf8 => &["s", "sn", "sn2n"],
+        DataType::Utf8View => &["vn"],
+        DataType::UInt8 => &["un"],
+        DataType::Date32 => &["dayn"],
+        DataType::Date64 => &["msn"],
+        DataType::Decimal128(..) => &["decn"],
         _ => &["b", "bn"],
     }))
 }
@@ -206,10 +230,13 @@ pub fn value(random: &mut Random, data_type: &DataType, depth: usize) -> BoundEx
 
 /// A test of something against constants.
 fn test(random: &mut Random, depth: usize) -> BoundExpression {
-    let data_type = random.pick(&TYPES[..4]);
+    let data_type = random.pick(&TYPES[..9]);
     let wider = match data_type {
         DataType::Int64 | DataType::Float64 => Some(leaf(random, &DataType::Int32)),
+        DataType::Int32 => Some(column("un")),
         DataType::Utf8 => Some(column("dn")),
+        DataType::Utf8View => Some(leaf(random, &DataType::Utf8)),
+        DataType::Date64 => Some(column("dayn")),
         _ => None,
     };
     let operand = match (data_type == DataType::Utf8 && random.one_in(3), random.one_in(3)) {
@@ -231,10 +258,11 @@ fn test(random: &mut Random, depth: usize) -> BoundExpression {
             let values = ValueSet::try_new(&ScalarValue::iter_to_array(values).unwrap()).unwrap();
             InSet::of(operand, Arc::new(values), random.one_in(3)).unwrap()
         }
-        2 if data_type == DataType::Utf8 => {
+        2 if data_type.is_string() => {
             let patterns = ["ab", "a%", r"a\%", r"a\%%", "%", "_b", "", r"\\%", "%b", "%%", r"ab\"];
             let options = LikeOptions { negated: random.one_in(3), case_insensitive: random.one_in(5) };
-            Like::of(options, operand, lit(random.pick(&patterns))).unwrap()
+            let pattern = ScalarValue::from(random.pick(&patterns)).cast_to(&data_type).unwrap();
+            Like::of(options, operand, lit(pattern)).unwrap()
         }
         kind => {
             let other =
