@@ -12,6 +12,7 @@
 //! | [`rows`] | row domains, as types: ranges and selections of rows |
 //! | [`floats`] | the two orders of floats, and how float bounds are loaded |
 //! | [`expr`] | bound expressions: type-checked trees, function vtables with facts, evaluation |
+//! | [`optimizer`] | rules that rewrite bound expressions, and the driver they run under |
 //! | [`pruning`] | zone statistics, three-valued verdicts over arrays of zones |
 //! | [`plan`] | scan plans: the operator container and its operators |
 //! | [`pushdown`] | moving expressions through scan plans: annotate, partition, lower |
@@ -19,6 +20,7 @@
 pub mod expr;
 pub mod floats;
 pub mod index;
+pub mod optimizer;
 pub mod plan;
 pub mod pruning;
 pub mod pushdown;

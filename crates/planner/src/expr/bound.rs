@@ -2,8 +2,6 @@
 
 //! The type-checked expression tree.
 
-use std::cell::Cell;
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -39,7 +37,39 @@ struct Node {
     children: Vec<BoundExpression>,
     field: FieldRef,
     hash: u64,
+    facts: Facts,
     can_fail: bool,
+    volatile: bool,
+    scope: Scope,
+}
+
+/// Which root values the tree below a node reads.
+#[derive(Debug, Clone, PartialEq)]
+enum Scope {
+    /// None: the value is a constant.
+    Constant,
+    /// One.
+    Over(FieldRef),
+    /// Several that differ.
+    Mixed,
+}
+
+impl Scope {
+    fn of(kind: &ExprKind, children: &[BoundExpression]) -> Self {
+        if let ExprKind::Root(field) = kind {
+            return Self::Over(Arc::clone(field));
+        }
+        let mut scopes = children.iter().map(|c| &c.0.scope).filter(|s| **s != Self::Constant);
+        let Some(first) = scopes.next() else { return Self::Constant };
+        if scopes.all(|s| s.is_same(first)) { first.clone() } else { Self::Mixed }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Over(a), Self::Over(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a == b,
+        }
+    }
 }
 
 impl BoundExpression {
@@ -64,25 +94,28 @@ impl BoundExpression {
                 Arc::clone(foreign.field())
             }
         };
+        Ok(Self::node(kind, children, field))
+    }
+
+    /// The node of these parts, which are known to go together.
+    fn node(kind: ExprKind, children: Vec<BoundExpression>, field: FieldRef) -> Self {
         let hash = hash(&kind, &children);
-        let can_fail =
-            facts(&kind, &children).errors == Errors::Possible || children.iter().any(Self::can_fail);
-        Ok(Self(Arc::new(Node { kind, children, field, hash, can_fail })))
+        let facts = facts(&kind, &children);
+        let can_fail = facts.errors == Errors::Possible || children.iter().any(Self::can_fail);
+        let volatile = facts.volatile || children.iter().any(Self::is_volatile);
+        let scope = Scope::of(&kind, &children);
+        Self(Arc::new(Node { kind, children, field, hash, facts, can_fail, volatile, scope }))
     }
 
     /// The root, with this field.
     pub fn root(field: FieldRef) -> Self {
-        let hash = hash(&ExprKind::Root(Arc::clone(&field)), &[]);
-        let kind = ExprKind::Root(Arc::clone(&field));
-        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
+        Self::node(ExprKind::Root(Arc::clone(&field)), Vec::new(), field)
     }
 
     /// A constant.
     pub fn literal(value: ScalarValue) -> Self {
         let field = Arc::new(Field::new("literal", value.data_type(), value.is_null()));
-        let kind = ExprKind::Literal(value);
-        let hash = hash(&kind, &[]);
-        Self(Arc::new(Node { kind, children: Vec::new(), field, hash, can_fail: false }))
+        Self::node(ExprKind::Literal(value), Vec::new(), field)
     }
 
     /// A call of `V`.
@@ -152,12 +185,30 @@ impl BoundExpression {
 
     /// What is known of this node alone, its children aside.
     pub fn facts(&self) -> Facts {
-        facts(self.kind(), self.children())
+        self.0.facts
     }
 
     /// Whether evaluating the whole tree can fail for some row.
     pub fn can_fail(&self) -> bool {
         self.0.can_fail
+    }
+
+    /// Whether any node of the tree may give another value for the same input.
+    pub fn is_volatile(&self) -> bool {
+        self.0.volatile
+    }
+
+    /// Whether the tree reads no root but those of `whole`.
+    pub(crate) fn is_within_scope_of(&self, whole: &Self) -> bool {
+        match (&self.0.scope, &whole.0.scope) {
+            (Scope::Constant, _) | (_, Scope::Mixed) => true,
+            (scope, whole) => scope.is_same(whole),
+        }
+    }
+
+    /// Where the node lies, as its identity: no other node lies there as long as this one is kept.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
     }
 
     /// Whether any node of the tree satisfies `test`.
@@ -286,87 +337,5 @@ impl Drop for Node {
                 stack.append(&mut node.children);
             }
         }
-    }
-}
-
-/// How many levels of a tree are printed.
-const PRINTED_LEVELS: usize = 256;
-
-thread_local! {
-    /// At which level of a tree the printing is. Functions print their arguments as they like, by way of
-    /// `Display`, which hands nothing on.
-    static LEVEL: Cell<usize> = const { Cell::new(0) };
-}
-
-/// One level of a tree being printed.
-struct Level(usize);
-
-impl Level {
-    fn enter() -> Option<Self> {
-        let level = LEVEL.get();
-        (level < PRINTED_LEVELS).then(|| {
-            LEVEL.set(level + 1);
-            Self(level)
-        })
-    }
-}
-
-impl Drop for Level {
-    fn drop(&mut self) {
-        LEVEL.set(self.0);
-    }
-}
-
-/// What lies deeper than 256 levels is printed as `…`, so that no tree is too deep for the stack.
-impl fmt::Display for BoundExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(_level) = Level::enter() else { return f.write_str("…") };
-        match self.kind() {
-            ExprKind::Root(_) => f.write_str("$"),
-            ExprKind::Literal(value) => match value {
-                ScalarValue::Utf8(Some(s))
-                | ScalarValue::LargeUtf8(Some(s))
-                | ScalarValue::Utf8View(Some(s)) => {
-                    write!(f, "'{}'", s.replace('\'', "''"))
-                }
-                value => write!(f, "{value}"),
-            },
-            ExprKind::Param(slot, _) => write!(f, "?{slot}"),
-            ExprKind::Call(function) => function.fmt_call(self.children(), f),
-            ExprKind::Foreign(foreign) => {
-                write!(f, "{foreign}")?;
-                if self.children().is_empty() {
-                    return Ok(());
-                }
-                f.write_str("{")?;
-                for (i, child) in self.children().iter().enumerate() {
-                    write!(f, "{}{child}", if i == 0 { "" } else { ", " })?;
-                }
-                f.write_str("}")
-            }
-        }
-    }
-}
-
-impl fmt::Debug for BoundExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expr::functions::Not;
-
-    #[test]
-    fn deep_trees_are_printed_in_part() {
-        let mut deep = BoundExpression::literal(ScalarValue::Boolean(Some(true)));
-        for _ in 0..100_000 {
-            deep = Not::of(deep).unwrap();
-        }
-        let printed = deep.to_string();
-        assert_eq!((printed.matches("NOT").count(), printed.matches('…').count()), (PRINTED_LEVELS, 1));
-        assert_eq!(format!("{deep:?}"), printed, "again, from the top");
     }
 }

@@ -2,6 +2,8 @@
 
 //! Why an expression can't be built.
 
+use std::fmt;
+
 use arrow::datatypes::DataType;
 
 use super::FnId;
@@ -48,4 +50,23 @@ pub enum BindError {
         /// How many there are.
         fields: usize,
     },
+    /// A name isn't that of exactly one field.
+    #[error("{} called {name}", Called(*found))]
+    Name {
+        /// The name.
+        name: String,
+        /// How many fields have it.
+        found: usize,
+    },
+}
+
+struct Called(usize);
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("no field is"),
+            found => write!(f, "{found} fields are"),
+        }
+    }
 }

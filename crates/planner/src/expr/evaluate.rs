@@ -6,8 +6,12 @@
 //! an explicit stack can't serve. Depth is bounded in practice, since AND and OR are n-ary and whatever
 //! made the expression has recursed over it before.
 //!
+//! What occurs more than once is evaluated once, when it is asked for all rows.
+//!
 //! A guarded argument is evaluated over only some of the rows. The root isn't cut down to them as a whole,
 //! which would copy every column of a table: columns are, when they are read.
+
+mod shared;
 
 use std::fmt::Display;
 
@@ -19,6 +23,7 @@ use datafusion_common::{Result, ScalarValue, internal_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 use datafusion_physical_expr_common::utils::scatter;
 
+use self::shared::Shared;
 use super::functions::GetItem;
 use super::{Args, BoundExpression, ExprKind, Foreign};
 
@@ -36,7 +41,7 @@ pub struct Input<'a> {
 /// # Errors
 /// When the value of some row can't be computed, or the input isn't what the expression was bound to.
 pub fn evaluate(expr: &BoundExpression, input: Input<'_>) -> Result<ColumnarValue> {
-    Scope { input, selected: None }.evaluate(expr)
+    Scope { input, selected: None, shared: &Shared::of(expr) }.evaluate(expr)
 }
 
 /// A predicate's value for each row of the input, as booleans.
@@ -57,6 +62,8 @@ struct Scope<'a> {
     input: Input<'a>,
     /// Only these rows of the input; all when absent.
     selected: Option<&'a Selected>,
+    /// Values for all rows of the input.
+    shared: &'a Shared,
 }
 
 struct Selected {
@@ -97,6 +104,22 @@ impl Scope<'_> {
                 None => column,
             }));
         }
+        match (self.shared.get(expr), self.selected) {
+            (Some(ColumnarValue::Array(values)), Some(selected)) => {
+                return Ok(ColumnarValue::Array(selected.filter.filter(&values)?));
+            }
+            (Some(value), _) => return Ok(value),
+            (None, _) => {}
+        }
+        let value = self.compute(expr)?;
+        if self.selected.is_none() {
+            self.shared.put(expr, &value);
+        }
+        Ok(value)
+    }
+
+    /// The value of anything that isn't just read.
+    fn compute(&self, expr: &BoundExpression) -> Result<ColumnarValue> {
         match expr.kind() {
             ExprKind::Literal(value) => Ok(ColumnarValue::Scalar(value.clone())),
             ExprKind::Param(slot, field) => match self.input.params.get(usize::from(*slot)) {
@@ -197,7 +220,7 @@ impl Args for Lazy<'_> {
         if selected.count == all {
             return self.scope.evaluate(arg)?.into_array_of_size(all);
         }
-        let scope = Scope { input: self.scope.input, selected: Some(&selected) };
+        let scope = Scope { selected: Some(&selected), ..self.scope };
         let value = scope.evaluate(arg)?.into_array_of_size(selected.count)?;
         scatter(&BooleanArray::new(rows.clone(), None), &value)
     }

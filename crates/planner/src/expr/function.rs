@@ -13,7 +13,7 @@ use arrow::datatypes::FieldRef;
 use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{BindError, BoundExpression, Facts};
+use super::{BindError, BoundExpression, Facts, Printer};
 
 /// A function's stable name, for example `trommel.compare`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,8 +65,8 @@ pub trait ScalarFnVTable: Sized + Send + Sync + 'static {
     /// Writes a call with these arguments as one would in SQL.
     ///
     /// # Errors
-    /// When the formatter fails.
-    fn fmt(options: &Self::Options, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    /// When formatting an option fails.
+    fn fmt<'a>(options: &Self::Options, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result;
 }
 
 /// The arguments of a call, each evaluated only when asked for.
@@ -140,8 +140,8 @@ impl FnRef {
     }
 
     /// See [`ScalarFnVTable::fmt`].
-    pub(super) fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt_call(args, f)
+    pub(super) fn fmt_call<'a>(&self, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        self.0.fmt_call(args, out)
     }
 }
 
@@ -175,7 +175,7 @@ trait DynFn: Send + Sync {
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef, BindError>;
     fn facts(&self, args: &[FieldRef]) -> Facts;
     fn evaluate(&self, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue>;
-    fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    fn fmt_call<'a>(&self, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result;
 }
 
 struct Bound<V: ScalarFnVTable>(V::Options);
@@ -216,7 +216,7 @@ impl<V: ScalarFnVTable> DynFn for Bound<V> {
         V::evaluate(&self.0, args, rows)
     }
 
-    fn fmt_call(&self, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        V::fmt(&self.0, args, f)
+    fn fmt_call<'a>(&self, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        V::fmt(&self.0, args, out)
     }
 }

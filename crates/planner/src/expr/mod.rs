@@ -7,19 +7,28 @@
 //! that column's value. Moving an expression from a table to a column is then a rewrite of its root
 //! reads and of nothing else (see [`crate::pushdown`]).
 //!
-//! Nodes are made only by [`BoundExpression::try_new`], which checks them and derives their field.
+//! An [`Expression`] with names is bound against a [`Scope`]. Nodes are made only by
+//! [`BoundExpression::try_new`], which checks them and derives their field.
 
+mod bind;
 mod bound;
 mod error;
 mod evaluate;
+mod expression;
 mod facts;
 mod foreign;
 mod function;
 pub mod functions;
+mod print;
+mod shape;
 
+pub use bind::Scope;
 pub use bound::{BoundExpression, ExprKind};
 pub use error::BindError;
 pub use evaluate::{Input, evaluate, evaluate_predicate};
+pub use expression::{Expression, Unbound};
 pub use facts::{Cost, Errors, Facts, Guarded, Nulls};
 pub use foreign::Foreign;
 pub use function::{Args, FnId, FnRef, ScalarFnVTable};
+pub use print::Printer;
+pub use shape::Shape;

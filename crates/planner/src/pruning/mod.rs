@@ -34,6 +34,7 @@ mod truth;
 mod verdicts;
 mod zones;
 
+pub(crate) use leaf::{Pattern, next_prefix};
 pub use truth::{Truth, TruthRuns};
 pub use verdicts::{PrunePredicate, Verdicts};
 pub use zones::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};

@@ -18,7 +18,7 @@ use super::*;
 use crate::expr::functions::{
     And, Case, CaseShape, Cast, Compare, CompareOp, GetItem, IsNull, Not, Pack as PackFn,
 };
-use crate::expr::{Args, BindError, BoundExpression, Errors, Facts, FnId, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Errors, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 use crate::index::FragmentCol;
 use crate::plan::operators::Pack;
 use crate::plan::{
@@ -49,8 +49,12 @@ impl ScalarFnVTable for Arithmetic {
         not_impl_err!("planned only")
     }
 
-    fn fmt(op: &char, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({} {op} {})", args[0], args[1])
+    fn fmt<'a>(op: &char, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.write_str("(")?;
+        out.argument(&args[0])?;
+        write!(out, " {op} ")?;
+        out.argument(&args[1])?;
+        out.write_str(")")
     }
 }
 

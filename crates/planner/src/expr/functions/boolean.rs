@@ -16,8 +16,8 @@ use datafusion_common::cast::as_boolean_array;
 use datafusion_common::{Result, ScalarValue, internal_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{Operand, any_nullable, arity, boolean_argument, boolean_field};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Guarded, Nulls, ScalarFnVTable};
+use super::{any_nullable, arity, boolean_argument, boolean_field};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Guarded, Nulls, Printer, ScalarFnVTable};
 
 /// Rows are looked at one by one rather than all together when fewer than one in this many are left.
 const SPARSE: usize = 8;
@@ -90,8 +90,8 @@ impl ScalarFnVTable for And {
         connect(args, rows, false)
     }
 
-    fn fmt(_options: &(), args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt_joined(" AND ", args, f)
+    fn fmt<'a>(_options: &(), args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        fmt_joined(" AND ", args, out)
     }
 }
 
@@ -112,8 +112,8 @@ impl ScalarFnVTable for Or {
         connect(args, rows, true)
     }
 
-    fn fmt(_options: &(), args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt_joined(" OR ", args, f)
+    fn fmt<'a>(_options: &(), args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        fmt_joined(" OR ", args, out)
     }
 }
 
@@ -127,11 +127,10 @@ fn connective_field(function: FnId, args: &[FieldRef]) -> Result<FieldRef, BindE
     Ok(boolean_field(function, any_nullable(args)))
 }
 
-fn fmt_joined(joint: &str, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (i, arg) in args.iter().enumerate() {
-        write!(f, "{}{arg}", if i == 0 { "(" } else { joint })?;
-    }
-    f.write_str(")")
+fn fmt_joined<'a>(joint: &str, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+    out.write_str("(")?;
+    out.joined(joint, args)?;
+    out.write_str(")")
 }
 
 /// AND and OR alike: `absorbing` is the value that decides a row whatever comes after it.
@@ -232,7 +231,8 @@ impl ScalarFnVTable for Not {
         }
     }
 
-    fn fmt(_options: &(), args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NOT {}", Operand(&args[0]))
+    fn fmt<'a>(_options: &(), args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.write_str("NOT ")?;
+        out.operand(&args[0])
     }
 }

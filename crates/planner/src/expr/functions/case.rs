@@ -14,7 +14,7 @@ use datafusion_expr_common::columnar_value::ColumnarValue;
 use datafusion_physical_expr_common::datum::compare_with_eq;
 
 use super::{arity, boolean_argument, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Guarded, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Guarded, Nulls, Printer, ScalarFnVTable};
 
 /// Which parts a CASE has.
 ///
@@ -153,18 +153,23 @@ impl ScalarFnVTable for Case {
         result.finish(args.field(shape.when(0) + 1).data_type())
     }
 
-    fn fmt(shape: &CaseShape, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CASE")?;
+    fn fmt<'a>(shape: &CaseShape, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.write_str("CASE")?;
         if shape.operand {
-            write!(f, " {}", args[0])?;
+            out.write_str(" ")?;
+            out.argument(&args[0])?;
         }
         for when in (0..shape.arms).map(|arm| shape.when(arm)) {
-            write!(f, " WHEN {} THEN {}", args[when], args[when + 1])?;
+            out.write_str(" WHEN ")?;
+            out.argument(&args[when])?;
+            out.write_str(" THEN ")?;
+            out.argument(&args[when + 1])?;
         }
         if let Some(otherwise) = shape.otherwise() {
-            write!(f, " ELSE {}", args[otherwise])?;
+            out.write_str(" ELSE ")?;
+            out.argument(&args[otherwise])?;
         }
-        f.write_str(" END")
+        out.write_str(" END")
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion_common::nested_struct::{requires_nested_struct_cast, validate_dat
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
 use super::{arity, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Errors, Facts, FnId, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Errors, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// What to cast to, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -72,9 +72,11 @@ impl ScalarFnVTable for Cast {
         args.value(0)?.cast_to(&options.to, Some(&how))
     }
 
-    fn fmt(options: &CastOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt<'a>(options: &CastOptions, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
         let cast = if options.try_cast { "TRY_CAST" } else { "CAST" };
-        write!(f, "{cast}({} AS {})", args[0], options.to)
+        write!(out, "{cast}(")?;
+        out.argument(&args[0])?;
+        write!(out, " AS {})", options.to)
     }
 }
 

@@ -11,8 +11,8 @@ use datafusion_expr_common::columnar_value::ColumnarValue;
 use datafusion_expr_common::operator::Operator;
 use datafusion_physical_expr_common::datum::apply_cmp;
 
-use super::{Operand, any_nullable, arity, boolean_field, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+use super::{any_nullable, arity, boolean_field, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,8 +144,10 @@ impl ScalarFnVTable for Compare {
         apply_cmp((*op).into(), &args.value(0)?, &args.value(1)?)
     }
 
-    fn fmt(op: &CompareOp, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {op} {}", Operand(&args[0]), Operand(&args[1]))
+    fn fmt<'a>(op: &CompareOp, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.operand(&args[0])?;
+        write!(out, " {op} ")?;
+        out.operand(&args[1])
     }
 }
 

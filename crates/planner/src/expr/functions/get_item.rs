@@ -14,8 +14,8 @@ use arrow::datatypes::{DataType, FieldRef};
 use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{Operand, arity, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, ScalarFnVTable};
+use super::{arity, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// A field of a struct: NULL where the struct is.
 #[derive(Debug)]
@@ -79,12 +79,11 @@ impl ScalarFnVTable for GetItem {
         }
     }
 
-    fn fmt(field: &usize, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt<'a>(field: &usize, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.operand(&args[0])?;
         match args[0].field().data_type() {
-            DataType::Struct(fields) if *field < fields.len() => {
-                write!(f, "{}.{}", Operand(&args[0]), fields[*field].name())
-            }
-            _ => write!(f, "{}.{field}", Operand(&args[0])),
+            DataType::Struct(fields) if *field < fields.len() => write!(out, ".{}", fields[*field].name()),
+            _ => write!(out, ".{field}"),
         }
     }
 }

@@ -11,8 +11,8 @@ use arrow::datatypes::FieldRef;
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{Operand, ValueSet, any_nullable, arity, boolean_field, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+use super::{ValueSet, any_nullable, arity, boolean_field, type_error};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// How many values of a set are printed.
 const PRINTED: usize = 10;
@@ -79,21 +79,22 @@ impl ScalarFnVTable for InSet {
         }
     }
 
-    fn fmt(options: &InSetOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt<'a>(options: &InSetOptions, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
         let not = if options.negated { "NOT " } else { "" };
-        write!(f, "{} {not}IN (", Operand(&args[0]))?;
+        out.operand(&args[0])?;
+        write!(out, " {not}IN (")?;
         let set = &options.set;
         for row in 0..set.len().min(PRINTED) {
             let value = ScalarValue::try_from_array(set.values(), row).map_err(|_| fmt::Error)?;
-            write!(f, "{}{}", if row == 0 { "" } else { ", " }, BoundExpression::literal(value))?;
+            write!(out, "{}{}", if row == 0 { "" } else { ", " }, BoundExpression::literal(value))?;
         }
         if set.len() > PRINTED {
-            write!(f, ", … {} values", set.len())?;
+            write!(out, ", … {} values", set.len())?;
         }
         if set.has_null() {
-            write!(f, "{}NULL", if set.is_empty() { "" } else { ", " })?;
+            write!(out, "{}NULL", if set.is_empty() { "" } else { ", " })?;
         }
-        f.write_str(")")
+        out.write_str(")")
     }
 }
 

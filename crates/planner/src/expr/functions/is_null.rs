@@ -10,8 +10,8 @@ use arrow::datatypes::FieldRef;
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
-use super::{Operand, arity, boolean_field};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+use super::{arity, boolean_field};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// Whether a value is NULL, or (negated) is not.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ impl ScalarFnVTable for IsNull {
         })
     }
 
-    fn fmt(negated: &bool, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} IS {}NULL", Operand(&args[0]), if *negated { "NOT " } else { "" })
+    fn fmt<'a>(negated: &bool, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.operand(&args[0])?;
+        out.write_str(if *negated { " IS NOT NULL" } else { " IS NULL" })
     }
 }

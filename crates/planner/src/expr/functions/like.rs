@@ -13,8 +13,8 @@ use datafusion_expr_common::columnar_value::ColumnarValue;
 use datafusion_expr_common::operator::Operator;
 use datafusion_physical_expr_common::datum::apply_cmp;
 
-use super::{Operand, any_nullable, arity, boolean_field, type_error, value_type};
-use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, ScalarFnVTable};
+use super::{any_nullable, arity, boolean_field, type_error, value_type};
+use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// How to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,10 +86,12 @@ impl ScalarFnVTable for Like {
         apply_cmp(options.operator(), &plain(value)?, &pattern)
     }
 
-    fn fmt(options: &LikeOptions, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt<'a>(options: &LikeOptions, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
         let not = if options.negated { "NOT " } else { "" };
         let like = if options.case_insensitive { "ILIKE" } else { "LIKE" };
-        write!(f, "{} {not}{like} {}", Operand(&args[0]), Operand(&args[1]))
+        out.operand(&args[0])?;
+        write!(out, " {not}{like} ")?;
+        out.operand(&args[1])
     }
 }
 

@@ -31,7 +31,6 @@ mod pack;
 mod tests;
 mod value_set;
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -47,7 +46,7 @@ pub use like::{Like, LikeOptions};
 pub use pack::Pack;
 pub use value_set::ValueSet;
 
-use super::{BindError, BoundExpression, ExprKind, FnId, ScalarFnVTable};
+use super::{BindError, FnId};
 
 /// Fails unless there are `expected` arguments.
 fn arity(function: FnId, args: &[FieldRef], expected: usize) -> Result<(), BindError> {
@@ -90,19 +89,5 @@ fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => values,
         other => other,
-    }
-}
-
-/// An operand, in parentheses where its text would otherwise run into an operator's.
-struct Operand<'a>(&'a BoundExpression);
-
-impl fmt::Display for Operand<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let loose = [Compare::ID, Not::ID, IsNull::ID, InSet::ID, Like::ID];
-        if matches!(self.0.kind(), ExprKind::Call(function) if loose.contains(&function.id())) {
-            write!(f, "({})", self.0)
-        } else {
-            write!(f, "{}", self.0)
-        }
     }
 }

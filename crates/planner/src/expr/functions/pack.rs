@@ -11,7 +11,7 @@ use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
 use super::{arity, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// A struct of its arguments, never NULL itself.
 #[derive(Debug)]
@@ -58,11 +58,12 @@ impl ScalarFnVTable for Pack {
         Ok(ColumnarValue::Array(Arc::new(packed)))
     }
 
-    fn fmt(fields: &Fields, args: &[BoundExpression], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
+    fn fmt<'a>(fields: &Fields, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
+        out.write_str("{")?;
         for (i, (field, arg)) in fields.iter().zip(args).enumerate() {
-            write!(f, "{}{}: {arg}", if i == 0 { "" } else { ", " }, field.name())?;
+            write!(out, "{}{}: ", if i == 0 { "" } else { ", " }, field.name())?;
+            out.argument(arg)?;
         }
-        f.write_str("}")
+        out.write_str("}")
     }
 }

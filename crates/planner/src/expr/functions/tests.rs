@@ -11,7 +11,7 @@ use datafusion_common::ScalarValue;
 use rstest::rstest;
 
 use super::*;
-use crate::expr::{BindError, Errors, Input, Nulls, evaluate, evaluate_predicate};
+use crate::expr::{BindError, BoundExpression, Errors, Input, Nulls, evaluate, evaluate_predicate};
 
 fn root(data_type: DataType, nullable: bool) -> BoundExpression {
     BoundExpression::root(Arc::new(Field::new("value", data_type, nullable)))

@@ -16,7 +16,7 @@
 
 /// What a LIKE pattern says of the start of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::pruning) enum Pattern {
+pub(crate) enum Pattern {
     /// The string is this.
     Exactly(String),
     /// The string starts with this, and nothing more is asked.
@@ -43,7 +43,7 @@ impl Pattern {
 }
 
 /// The least string above all strings that start with `text`; `None` when there is none.
-pub(in crate::pruning) fn next_prefix(text: &str) -> Option<String> {
+pub(crate) fn next_prefix(text: &str) -> Option<String> {
     let mut chars: Vec<char> = text.chars().collect();
     while let Some(last) = chars.pop() {
         // The range skips the surrogates, which aren't characters.

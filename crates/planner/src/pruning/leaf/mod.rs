@@ -17,7 +17,7 @@ use datafusion_common::{Result, ScalarValue};
 pub(super) use compare::Comparison;
 pub(super) use in_set::Membership;
 pub(super) use is_null::NullTest;
-pub(super) use like::{Pattern, next_prefix};
+pub(crate) use like::{Pattern, next_prefix};
 
 use super::Truth;
 use super::domain::Bounds;
