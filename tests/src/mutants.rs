@@ -75,6 +75,12 @@ impl Mutant {
     }
 }
 
+/// The names of the tests that failed, from what `cargo test` printed.
+pub fn failed_tests(output: &str) -> Vec<String> {
+    let names = output.lines().map(|line| line.strip_prefix("---- ")?.strip_suffix(" stdout ----"));
+    names.flatten().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +106,13 @@ mod tests {
     fn a_broken_list_is_named() {
         let error = Mutant::parse_list("mutant a\nfile b\n<<<<\n").unwrap_err();
         assert_eq!(format!("{error:#}"), "mutant a, line 1: no `test `");
+    }
+
+    #[test]
+    fn failed_tests_are_named() {
+        let output =
+            "running 2 tests\n.F\nfailures:\n\n---- a::b stdout ----\nleft: 1\n\nfailures:\n    a::b\n";
+        assert_eq!(failed_tests(output), ["a::b"]);
     }
 
     #[test]
