@@ -8,6 +8,13 @@ use std::fmt::{self, Display};
 use super::predicate::FORMS;
 use super::query::{LIMIT_INSIDE_SHAPES, SHAPES};
 
+/// What Trommel's scans count where zones are judged: rows that live filters leave out, and rows proven.
+const JUDGED: [&str; 3] = [
+    "row_groups_pruned_dynamic_filter",
+    "page_index_pages_pruned_dynamic_filter",
+    "page_index_pages_fully_matched",
+];
+
 /// How often each word came up.
 #[derive(Debug, Default)]
 pub struct Coverage(BTreeMap<String, usize>);
@@ -38,7 +45,8 @@ impl Display for Coverage {
     }
 }
 
-/// Every axis at each of its values, every shape, with rows in its answer too, and every form of predicate.
+/// Every axis at each of its values, every shape, with rows in its answer too, every form of predicate, and (where
+/// Trommel is tested) every way a zone can be judged.
 fn required(tame: bool) -> Vec<String> {
     let switches = ["linked", "partitioned-joins", "join-filter", "topk-filter", "aggregate-filter"];
     let layouts = ["page-index", "dictionary", "statistics", "bloom"];
@@ -54,6 +62,7 @@ fn required(tame: bool) -> Vec<String> {
     let mut shapes = SHAPES.to_vec();
     if !tame {
         shapes.extend(LIMIT_INSIDE_SHAPES);
+        words.extend(JUDGED.map(|name| format!("metric={name}")));
     }
     for shape in shapes {
         words.push(format!("shape={shape}"));
