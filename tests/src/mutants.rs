@@ -116,7 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_this_crate_is_in_form() {
-        Mutant::parse_list(include_str!("../mutants.txt")).unwrap();
+    fn the_list_of_this_crate_fits_its_code() {
+        for mutant in Mutant::parse_list(include_str!("../mutants.txt")).unwrap() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/..").to_owned() + "/" + &mutant.file;
+            mutant.apply(&std::fs::read_to_string(file).unwrap()).unwrap();
+        }
     }
 }
