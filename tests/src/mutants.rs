@@ -75,6 +75,12 @@ impl Mutant {
     }
 }
 
+/// The names of the tests that failed, from what `cargo test` printed.
+pub fn failed_tests(output: &str) -> Vec<String> {
+    let names = output.lines().map(|line| line.strip_prefix("---- ")?.strip_suffix(" stdout ----"));
+    names.flatten().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_this_crate_is_in_form() {
-        Mutant::parse_list(include_str!("../mutants.txt")).unwrap();
+    fn failed_tests_are_named() {
+        let output =
+            "running 2 tests\n.F\nfailures:\n\n---- a::b stdout ----\nleft: 1\n\nfailures:\n    a::b\n";
+        assert_eq!(failed_tests(output), ["a::b"]);
+    }
+
+    #[test]
+    fn the_list_of_this_crate_fits_its_code() {
+        for mutant in Mutant::parse_list(include_str!("../mutants.txt")).unwrap() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/..").to_owned() + "/" + &mutant.file;
+            mutant.apply(&std::fs::read_to_string(file).unwrap()).unwrap();
+        }
     }
 }

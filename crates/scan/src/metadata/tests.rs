@@ -199,6 +199,12 @@ async fn the_cache_serves_equal_versions_alone() {
     assert!(Arc::ptr_eq(&a, &get(fragment.clone()).await.unwrap()));
     assert_eq!(counters.requests(), 1);
 
+    // Written again: another version, though of the same size.
+    store.put(&fragment.location, PutPayload::from(file)).await.unwrap();
+    let again = Fragment::new(store.head(&fragment.location).await.unwrap());
+    assert!(!Arc::ptr_eq(&a, &get(again).await.unwrap()));
+    assert_eq!(counters.requests(), 2);
+
     // Replaced: the old version is an error for who still wants it, the new one is read.
     let longer = write(&[("x", numbers(6))], WriterProperties::builder());
     store.put(&fragment.location, PutPayload::from(longer)).await.unwrap();
