@@ -5,6 +5,9 @@
 //!
 //! DataFusion doesn't judge lists of more than 20 values: it keeps every zone, in no time.
 
+// A benchmark that can't be set up has nothing to measure.
+#![allow(clippy::expect_used)]
+
 use std::collections::HashSet;
 use std::hint::black_box;
 use std::sync::{Arc, LazyLock};

@@ -47,10 +47,8 @@ impl Reference {
     /// # Errors
     /// The engine fails, or an ordered answer has too many rows.
     pub async fn obtain(session: &Session, query: &Query) -> Result<Self> {
-        let (order, keys) = match query.order() {
-            Some(order) => (Some(order.clone()), order.keys().into_iter().map(str::to_owned).collect()),
-            None => (None, Vec::new()),
-        };
+        let order = query.order();
+        let keys: Vec<String> = order.iter().flat_map(Order::keys).map(str::to_owned).collect();
         let window = order.as_ref().and_then(|order| order.limit).map(|fetch| Window { skip: 0, fetch });
         let (schema, batches) = match (&order, window) {
             (Some(order), Some(window)) => beyond_limit(session, order, &keys, window.fetch).await?,

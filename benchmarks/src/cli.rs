@@ -165,8 +165,8 @@ impl RunArgs {
             fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
         }
 
-        let runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = { runtime }.worker_threads(plan.partitions).enable_all().build()?;
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(plan.partitions).enable_all().build()?;
         let bar = progress_bar(plan.runs(), "running  {wide_bar} {pos} of {len}, {eta}  {msg}");
         let records = runtime.block_on(run::run(&plan, &data, &bar))?;
         bar.finish_and_clear();
@@ -180,21 +180,14 @@ impl RunArgs {
     }
 
     fn plan(&self) -> Result<Plan> {
-        let mut engines = if self.engines.is_empty() { Engine::ALL.to_vec() } else { self.engines.clone() };
-        let mut seen = Vec::new();
-        engines.retain(|engine| {
-            !seen.contains(engine) && {
-                seen.push(*engine);
-                true
-            }
-        });
+        let asked = |engine: &Engine| self.engines.is_empty() || self.engines.contains(engine);
         let distance = Distance {
             first_byte: Duration::from_secs_f64(self.first_byte / 1e3),
             bandwidth: self.bandwidth * 1e6,
         };
         Ok(Plan {
             suites: select(self.scale, &self.suites, &self.queries)?,
-            engines,
+            engines: Engine::ALL.into_iter().filter(asked).collect(),
             scale: self.scale,
             partitions: self.partitions.map_or_else(processors, NonZeroUsize::get),
             repeat: self.repeat.get(),

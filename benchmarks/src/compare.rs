@@ -70,7 +70,8 @@ pub fn write(out: &mut dyn Write, a: &[Record], b: &[Record]) -> io::Result<()> 
     table.set_header(["query", "A", "B", "A, ms", "B, ms", "A is faster by", "A, MB", "B, MB", ""]);
     let number = |value: Option<f64>, digits| value.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
     let megabytes = |record: &Record| number(record.bytes_read.map(|bytes| bytes as f64 / 1e6), 2);
-    for pair @ Pair { a, b } in &pairs {
+    for pair in &pairs {
+        let Pair { a, b } = pair;
         table.add_row([
             format!("{}/{}", a.suite, a.query),
             a.engine.clone(),

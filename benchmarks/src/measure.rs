@@ -60,13 +60,13 @@ pub async fn time(session: &Session, sql: &str) -> Result<Run> {
     run(session, sql, |_| Ok(())).await
 }
 
-/// Runs `sql`, counting memory, and looks at every row. One at a time.
+/// Runs `sql`, counting memory, and looks at every row.
 ///
 /// # Errors
 /// Whatever the engine reports.
 pub async fn inspect(session: &Session, sql: &str) -> Result<Inspection> {
     let mut digest = Digest::default();
-    let memory = PeakMemory::start();
+    let memory = PeakMemory::start().await;
     let run = run(session, sql, |batch| digest.add(batch)).await?;
     Ok(Inspection { run, digest, peak_bytes: memory.bytes() })
 }

@@ -12,12 +12,15 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use mimalloc::MiMalloc;
+use tokio::sync::{Mutex, MutexGuard};
 
 struct CountedMiMalloc;
 
 #[global_allocator]
 static ALLOCATOR: CountedMiMalloc = CountedMiMalloc;
 
+/// There is one count only.
+static TURN: Mutex<()> = Mutex::const_new(());
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Bytes allocated and not yet freed since counting began; what is freed of earlier ones counts against it.
 static LIVE: AtomicI64 = AtomicI64::new(0);
@@ -64,17 +67,18 @@ unsafe impl GlobalAlloc for CountedMiMalloc {
     }
 }
 
-/// Counts what the process allocates as long as it lives. One at a time.
+/// Counts what the process allocates as long as it lives.
 #[derive(Debug)]
-pub struct PeakMemory(());
+pub struct PeakMemory(#[expect(dead_code, reason = "held until dropped")] MutexGuard<'static, ()>);
 
 impl PeakMemory {
-    /// Starts from nought.
-    pub fn start() -> Self {
+    /// Starts from nought, once no other lives.
+    pub async fn start() -> Self {
+        let turn = TURN.lock().await;
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
         COUNTING.store(true, Ordering::Relaxed);
-        Self(())
+        Self(turn)
     }
 
     /// The most bytes that were allocated at one time, above those at the start.
@@ -93,11 +97,11 @@ impl Drop for PeakMemory {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_peak_is_what_lives_at_one_time() {
+    #[tokio::test]
+    async fn the_peak_is_what_lives_at_one_time() {
         // Other tests allocate too: only large numbers tell.
         const LARGE: usize = 1 << 30;
-        let peak = PeakMemory::start();
+        let peak = PeakMemory::start().await;
         for _ in 0..3 {
             drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE)));
         }

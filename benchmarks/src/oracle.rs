@@ -98,8 +98,8 @@ fn page_bytes(path: &Path, columns: &[&str], rows: &BTreeSet<u64>) -> Result<u64
     let metadata = indexed_metadata(&file, path)?;
     let names = metadata.file_metadata().schema_descr().columns().iter().map(|c| c.path().string());
     let names: Vec<String> = names.collect();
-    let known = |name: &&&str| names.iter().any(|known| known == **name);
-    ensure!(columns.iter().all(|name| known(&name)), "{} lacks one of {columns:?}", path.display());
+    let known = |name: &&str| names.iter().any(|known| known == name);
+    ensure!(columns.iter().all(known), "{} lacks one of {columns:?}", path.display());
 
     let mut bytes = 0;
     let mut first_row = 0;
@@ -170,7 +170,7 @@ fn any_dictionary_coded(
     Ok(false)
 }
 
-#[expect(deprecated, reason = "old writers call the encoding by another name")]
+// Old writers call the encoding by another name.
 fn is_dictionary_coded(page: &Page) -> bool {
     matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
 }

@@ -114,7 +114,8 @@ mod tests {
     #[case::no_time(&[1.0], &[0.0], None)]
     fn too_little_for_an_interval(#[case] times: &[f64], #[case] base: &[f64], #[case] ratio: Option<f64>) {
         let found = paired_ratio(times, base);
-        assert_eq!(found.map(|found| found.ratio), ratio);
+        assert_eq!(found.is_some(), ratio.is_some());
+        assert!(found.zip(ratio).is_none_or(|(found, ratio)| (found.ratio - ratio).abs() < 1e-12));
         assert_eq!(found.and_then(|found| found.interval), None);
     }
 }
