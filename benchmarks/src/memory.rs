@@ -69,16 +69,18 @@ unsafe impl GlobalAlloc for CountedMiMalloc {
 
 /// Counts what the process allocates as long as it lives.
 #[derive(Debug)]
-pub struct PeakMemory(#[expect(dead_code, reason = "held until dropped")] MutexGuard<'static, ()>);
+pub struct PeakMemory {
+    _turn: MutexGuard<'static, ()>,
+}
 
 impl PeakMemory {
     /// Starts from nought, once no other lives.
     pub async fn start() -> Self {
-        let turn = TURN.lock().await;
+        let _turn = TURN.lock().await;
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
         COUNTING.store(true, Ordering::Relaxed);
-        Self(turn)
+        Self { _turn }
     }
 
     /// The most bytes that were allocated at one time, above those at the start.
