@@ -440,12 +440,6 @@ mod tests {
         assert!(matches!(error, ScanError::Store { .. }), "{error}");
     }
 
-    async fn stored(bytes: Vec<u8>) -> (Arc<dyn ObjectStore>, Fragment) {
-        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let fragment = put(&store, &Path::from("a.parquet"), bytes).await;
-        (store, fragment)
-    }
-
     #[rstest]
     #[case::before_the_answer(false)]
     #[case::within_the_answer(true)]

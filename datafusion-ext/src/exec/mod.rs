@@ -42,7 +42,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Evalu
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
 
-pub use queue::Sharing;
+pub use queue::{Queue, Sharing};
 
 use executions::Executions;
 use filters::StaticFilters;
