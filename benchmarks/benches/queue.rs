@@ -14,7 +14,7 @@ const UNITS: u64 = 10_000;
 
 #[inline(never)]
 fn counted_region_claim(queue: &Queue<u64>, partition: usize) -> u64 {
-    std::iter::from_fn(|| queue.claim(partition)).sum()
+    std::iter::from_fn(|| queue.claim(partition, |_| true)).sum()
 }
 
 /// The partitions of a plan, a thread each, until nothing is left.

@@ -19,7 +19,7 @@ use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::{Expr, col, lit};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::pruning::PruningPredicate;
+use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion_trommel::translate::translate;
 use divan::Bencher;
@@ -142,8 +142,10 @@ fn trommel(bencher: Bencher, name: &str) {
 
 #[divan::bench(args = PREDICATES)]
 fn datafusion(bencher: Bencher, name: &str) {
-    let predicate =
-        PruningPredicate::try_new(predicate(name), schema()).expect("the predicate can be judged");
+    let predicate = PruningPredicateBuilder::new()
+        .with_file_schema(schema())
+        .try_build(predicate(name))
+        .expect("it can be judged");
     LazyLock::force(&ZONES_OF_ALL);
     bencher.bench_local(|| counted_region_prune(black_box(&predicate)));
 }

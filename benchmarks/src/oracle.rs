@@ -231,7 +231,7 @@ mod tests {
     #[case::plain_column(&["k"], &[25, 26], &[(0, 0, 2)], &[])]
     #[case::coded_column(&["s"], &[0, 39, 79], &[(0, 1, 0), (0, 1, 3), (1, 1, 3)], &[(0, 1), (1, 1)])]
     #[case::borders(&["k"], &[9, 10, 40], &[(0, 0, 0), (0, 0, 1), (1, 0, 0)], &[])]
-    fn pages(
+    fn pages_of_the_needed_rows(
         #[case] columns: &[&str],
         #[case] rows: &[u64],
         #[case] pages: &[(usize, usize, usize)],

@@ -211,7 +211,8 @@ mod tests {
     #[case::limited("SELECT a FROM t\nORDER BY a\nLIMIT 10", Some((vec!["a"], Some(10))))]
     fn orders(#[case] sql: &str, #[case] expected: Option<(Vec<&str>, Option<usize>)>) {
         let query = Query::new("q", "", sql);
-        assert_eq!(query.order().map(|order| (order.keys(), order.limit)), expected);
+        let order = query.order();
+        assert_eq!(order.as_ref().map(|order| (order.keys(), order.limit)), expected);
     }
 
     #[rstest]
@@ -222,15 +223,17 @@ mod tests {
         assert_eq!(Query::new("q", "", sql).tables(), expected);
     }
 
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
     #[rstest]
     #[case::all(&[], &[], 47)]
     #[case::one_suite(&["scan"], &[], 4)]
     #[case::by_name(&[], &["q06", "point"], 2)]
     #[case::by_path(&["dynamic", "tpch"], &["tpch/q06"], 1)]
     fn selections(#[case] suites: &[&str], #[case] queries: &[&str], #[case] count: usize) {
-        let [suites, queries] =
-            [suites, queries].map(|names| names.iter().map(|n| (*n).to_owned()).collect());
-        let chosen: Vec<Suite> = select(1.0, &suites, &queries as &Vec<_>).unwrap();
+        let chosen = select(1.0, &owned(suites), &owned(queries)).unwrap();
         assert_eq!(chosen.iter().map(|suite| suite.queries.len()).sum::<usize>(), count);
     }
 
@@ -238,9 +241,7 @@ mod tests {
     #[case::suite(&["scam"], &[], "no suite scam: the suites are tpch, scan")]
     #[case::query(&["scan"], &["q06"], "no query q06 in these suites")]
     fn unknown_names(#[case] suites: &[&str], #[case] queries: &[&str], #[case] message: &str) {
-        let [suites, queries]: [Vec<String>; 2] =
-            [suites, queries].map(|names| names.iter().map(|n| (*n).to_owned()).collect());
-        let error = select(1.0, &suites, &queries).unwrap_err().to_string();
+        let error = select(1.0, &owned(suites), &owned(queries)).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }

@@ -16,7 +16,7 @@ use super::FilteredReadExec;
 use super::filters::BoundFilters;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
-use super::queue::Queue;
+use super::queue::{Queue, Sharing};
 use super::units::{PageGrid, Unit, cut, split};
 use crate::live::LiveFilters;
 use crate::table::ScanFragment;
@@ -89,14 +89,17 @@ impl Execution {
         } else if let Some(promise) = promise {
             units = priority::arrange(units, snapshot, &grids, promise, scan.partitions);
         }
+        // A unit taken from another's share may come before what was put out already.
+        let ordered = scan.sequence.promised.is_some();
+        let sharing = if ordered { Sharing::Static } else { scan.sharing };
         Self {
             projection,
             filters,
             live,
             grids,
             plans: snapshot.fragments.iter().map(|_| OnceLock::new()).collect(),
-            queue: Queue::new(units, scan.sharing, scan.partitions),
-            limit: Limit::new(scan.fetch, scan.sequence.promised.is_some()),
+            queue: Queue::new(units, sharing, scan.partitions),
+            limit: Limit::new(scan.fetch, ordered),
             scan: scan.variant(),
         }
     }
@@ -123,9 +126,10 @@ impl Execution {
         plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))
     }
 
-    /// Claims the next unit for a partition and judges it.
-    pub fn claim(&self, partition: usize, metrics: &ScanMetrics) -> Claim {
-        let Some(unit) = self.queue.claim(partition) else { return Claim::Done };
+    /// Claims the next unit for a partition and judges it; `together` tells which partitions have joined the
+    /// execution.
+    pub fn claim(&self, partition: usize, together: impl Fn(usize) -> bool, metrics: &ScanMetrics) -> Claim {
+        let Some(unit) = self.queue.claim(partition, together) else { return Claim::Done };
         let _judging = metrics.judging.timer();
         let grid = &self.grids[unit.fragment];
         let all = RowRanges::single(unit.rows.clone());

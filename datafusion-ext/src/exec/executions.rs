@@ -2,12 +2,12 @@
 
 //! Which partitions' streams belong to one execution of a plan node.
 //!
-//! `ExecutionPlan::execute(partition, context)` doesn't say which run of the plan it belongs to, yet the
-//! partitions of one run share a queue of work, and rows would be doubled and lost if two runs mixed.
+//! `ExecutionPlan::execute(partition, context)` doesn't say which run of the plan it belongs to. Two calls with
+//! one task context do belong together, unless they are for the same partition. Nothing can be told of calls
+//! with different contexts: some callers make one for each partition, others run a plan twice side by side.
 //!
-//! Two calls with one task context belong to one run, unless they are for the same partition. Some callers
-//! make a context for each partition; for these, the n-th call for each partition belongs to the n-th run.
-//! A run of which a stream was dropped before its end is over, and no other context joins it.
+//! So the answer must not hang on it. Each partition has a share of the work of its own (see
+//! [`Queue`](super::queue::Queue)); only partitions that are known to belong together help each other out.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use datafusion::execution::TaskContext;
 use parking_lot::Mutex;
 
-/// How many runs wait for partitions that may never come.
+/// How many executions wait for partitions that may never come. One that is forgotten shares no more.
 const MOST_OPEN: usize = 16;
 
 /// The executions of one node instance, each with a shared state `T`.
@@ -28,21 +28,17 @@ pub struct Executions<T> {
 /// An execution that some partition hasn't joined yet.
 struct Open<T> {
     shared: Arc<Shared<T>>,
-    joined: Vec<bool>,
     /// Held, so that no other context gets its address.
     context: Arc<TaskContext>,
 }
 
 struct Shared<T> {
     state: T,
-    broken_off: AtomicBool,
+    joined: Vec<AtomicBool>,
 }
 
 /// One partition's part in an execution.
-pub struct Joined<T> {
-    shared: Arc<Shared<T>>,
-    ended: bool,
-}
+pub struct Joined<T>(Arc<Shared<T>>);
 
 impl<T> Executions<T> {
     /// No execution yet, of a node with this many partitions.
@@ -50,11 +46,8 @@ impl<T> Executions<T> {
         Self { partitions, open: Mutex::default() }
     }
 
-    /// Joins the execution that `partition` and `context` belong to, made by `start` if this is its first
-    /// partition; `None` when there is no such partition.
-    ///
-    /// An execution is remembered until all partitions have joined, even if those that have are done: what
-    /// they have read must not be read again.
+    /// Joins the execution of `context`, made by `start` if `partition` is the first of it; `None` when
+    /// there is no such partition.
     pub fn join(
         &self,
         partition: usize,
@@ -65,58 +58,40 @@ impl<T> Executions<T> {
             return None;
         }
         let mut open = self.open.lock();
-        open.retain(|run| Arc::ptr_eq(&run.context, context) || !run.is_over());
-        let lacks = |run: &&mut Open<T>| !run.joined[partition];
-        let known = open.iter().any(|run| Arc::ptr_eq(&run.context, context));
-        let run = match known {
-            true => open.iter_mut().find(|run| Arc::ptr_eq(&run.context, context) && lacks(run)),
-            false => open.iter_mut().find(lacks),
-        };
-        let shared = match run {
-            Some(run) => {
-                run.joined[partition] = true;
-                Arc::clone(&run.shared)
-            }
+        let known = open.iter().find(|run| Arc::ptr_eq(&run.context, context) && !run.shared.has(partition));
+        let shared = match known {
+            Some(run) => Arc::clone(&run.shared),
             None => {
-                let shared = Arc::new(Shared { state: start(), broken_off: AtomicBool::new(false) });
-                let mut joined = vec![false; self.partitions];
-                joined[partition] = true;
-                open.push(Open { shared: Arc::clone(&shared), joined, context: Arc::clone(context) });
+                let joined = (0..self.partitions).map(|_| AtomicBool::new(false)).collect();
+                let shared = Arc::new(Shared { state: start(), joined });
+                open.push(Open { shared: Arc::clone(&shared), context: Arc::clone(context) });
                 shared
             }
         };
-        open.retain(|run| run.joined.contains(&false));
+        shared.joined[partition].store(true, Ordering::Release);
+        open.retain(|run| (0..self.partitions).any(|p| !run.shared.has(p)));
         if open.len() > MOST_OPEN {
             open.remove(0);
         }
-        Some(Joined { shared, ended: false })
+        Some(Joined(shared))
     }
 }
 
-impl<T> Open<T> {
-    /// Whether no stream is left and one was dropped before its end.
-    fn is_over(&self) -> bool {
-        Arc::strong_count(&self.shared) == 1 && self.shared.broken_off.load(Ordering::Acquire)
+impl<T> Shared<T> {
+    fn has(&self, partition: usize) -> bool {
+        self.joined[partition].load(Ordering::Acquire)
     }
 }
 
 impl<T> Joined<T> {
     /// What the partitions share.
     pub fn state(&self) -> &T {
-        &self.shared.state
+        &self.0.state
     }
 
-    /// Says that this partition has come to its end.
-    pub fn end(&mut self) {
-        self.ended = true;
-    }
-}
-
-impl<T> Drop for Joined<T> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.shared.broken_off.store(true, Ordering::Release);
-        }
+    /// Whether a partition has joined the execution.
+    pub fn has(&self, partition: usize) -> bool {
+        self.0.has(partition)
     }
 }
 
@@ -136,20 +111,22 @@ mod tests {
         Arc::new(TaskContext::default())
     }
 
-    /// Joins as a stream that is still running.
     fn join(runs: &Runs, partition: usize, context: &Arc<TaskContext>, tag: u32) -> Joined<u32> {
         runs.join(partition, context, || tag).unwrap()
     }
 
-    fn tag(joined: &Joined<u32>) -> u32 {
-        *joined.state()
+    fn tags(joined: &[&Joined<u32>]) -> Vec<u32> {
+        joined.iter().map(|j| *j.state()).collect()
     }
 
     #[test]
     fn partitions_of_one_context_share() {
         let (runs, a) = (Runs::new(2), context());
-        let (first, second) = (join(&runs, 0, &a, 1), join(&runs, 1, &a, 2));
-        assert_eq!([tag(&first), tag(&second)], [1, 1]);
+        let first = join(&runs, 0, &a, 1);
+        assert!(first.has(0) && !first.has(1));
+        let second = join(&runs, 1, &a, 2);
+        assert_eq!(tags(&[&first, &second]), [1, 1]);
+        assert!(first.has(1));
     }
 
     #[test]
@@ -157,42 +134,30 @@ mod tests {
         let (runs, a) = (Runs::new(2), context());
         let first = [join(&runs, 0, &a, 1), join(&runs, 1, &a, 2)];
         let second = [join(&runs, 0, &a, 3), join(&runs, 1, &a, 4)];
-        assert_eq!([first.each_ref().map(tag), second.each_ref().map(tag)], [[1, 1], [3, 3]]);
+        assert_eq!(tags(&[&first[0], &first[1], &second[0], &second[1]]), [1, 1, 3, 3]);
     }
 
     #[test]
     fn runs_side_by_side_are_told_apart_by_their_contexts() {
         let (runs, a, b) = (Runs::new(2), context(), context());
-        let a0 = join(&runs, 0, &a, 1);
-        let b0 = join(&runs, 0, &b, 2);
-        let b1 = join(&runs, 1, &b, 3);
-        let a1 = join(&runs, 1, &a, 4);
-        assert_eq!([tag(&a0), tag(&a1), tag(&b0), tag(&b1)], [1, 1, 2, 2]);
+        let (a0, b1) = (join(&runs, 0, &a, 1), join(&runs, 1, &b, 2));
+        let (b0, a1) = (join(&runs, 0, &b, 3), join(&runs, 1, &a, 4));
+        assert_eq!(tags(&[&a0, &a1, &b0, &b1]), [1, 1, 2, 2]);
     }
 
     #[test]
-    fn a_context_per_partition_is_one_run() {
+    fn a_context_for_each_partition_shares_nothing() {
         let runs = Runs::new(2);
-        let mut first = join(&runs, 0, &context(), 1);
-        first.end();
-        drop(first);
-        assert_eq!(tag(&join(&runs, 1, &context(), 2)), 1);
-    }
-
-    #[test]
-    fn a_run_that_was_broken_off_is_not_joined_by_another() {
-        let (runs, a, b) = (Runs::new(2), context(), context());
-        drop(join(&runs, 0, &a, 1));
-        let b1 = join(&runs, 1, &b, 2);
-        let b0 = join(&runs, 0, &b, 3);
-        assert_eq!([tag(&b0), tag(&b1)], [2, 2]);
+        let (first, second) = (join(&runs, 0, &context(), 1), join(&runs, 1, &context(), 2));
+        assert_eq!(tags(&[&first, &second]), [1, 2]);
     }
 
     #[test]
     fn runs_that_never_become_whole_are_forgotten_in_the_end() {
         let runs = Runs::new(2);
-        let streams: Vec<_> = (0..100).map(|tag| join(&runs, 0, &context(), tag)).collect();
-        assert_eq!(streams.iter().map(tag).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
+        for tag in 0..100 {
+            join(&runs, 0, &context(), tag);
+        }
         assert_eq!(runs.open.lock().len(), MOST_OPEN);
     }
 

@@ -52,9 +52,8 @@ impl FilteredReadExec {
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
         let output =
             Statistics { num_rows: table.num_rows, total_byte_size: total.to_inexact(), column_statistics };
-        // With an order promised each partition has a limit of its own.
-        let limits = if self.sequence.promised.is_some() { self.partitions } else { 1 };
-        output.with_fetch(self.fetch, 0, limits)
+        // Each partition may have a limit of its own.
+        output.with_fetch(self.fetch, 0, self.partitions)
     }
 
     /// The table's statistics, no filter applied. Only the columns that matter are looked at.

@@ -56,11 +56,8 @@ pub fn stream(
         ready: VecDeque::new(),
         spent: 0,
     };
-    let batches = stream::try_unfold((reader, execution), |(mut reader, mut execution)| async move {
-        let batch = reader.next_batch(execution.state()).await?;
-        if batch.is_none() {
-            execution.end();
-        }
+    let batches = stream::try_unfold((reader, execution), |(mut reader, execution)| async move {
+        let batch = reader.next_batch(&execution).await?;
         Ok(batch.map(|batch| (batch, (reader, execution))))
     });
     make_cooperative(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
@@ -70,11 +67,11 @@ pub fn stream(
 pub type OnceExecution = std::sync::OnceLock<Arc<Execution>>;
 
 impl Reader {
-    async fn next_batch(&mut self, execution: &OnceExecution) -> Result<Option<RecordBatch>> {
+    async fn next_batch(&mut self, joined: &Joined<OnceExecution>) -> Result<Option<RecordBatch>> {
         let execution = match &self.execution {
             Some(execution) => Arc::clone(execution),
             None => {
-                let execution = execution.get_or_init(|| {
+                let execution = joined.state().get_or_init(|| {
                     // Footers were read at planning; whoever starts the execution reports it.
                     self.metrics.add_planning(&self.scan.snapshot.planning_io);
                     Arc::new(Execution::new(&self.scan))
@@ -90,7 +87,7 @@ impl Reader {
             if execution.limit().exhausted(self.spent) {
                 return Ok(None);
             }
-            match execution.claim(self.partition, &self.metrics) {
+            match execution.claim(self.partition, |other| joined.has(other), &self.metrics) {
                 Claim::Done => return Ok(None),
                 Claim::Skipped => {}
                 Claim::Morsel(morsel) => {

@@ -376,7 +376,7 @@ fn a_filter_that_also_narrows_is_followed_by_position() {
 fn nothing_passes_a_limit() {
     let limited = Arc::new(positive(scan("g", &["k", "v"])).with_fetch(Some(5)).build().unwrap());
     let before = pushed(join(limited, JoinType::Inner));
-    assert_eq!(heard(&before), ["g: other on k@0"]);
+    assert_eq!(heard(&before), ["g: unknown on k@0"]);
     assert!(heard(&link::<Ear>(&before, &[]).unwrap().plan).is_empty());
 }
 

@@ -32,7 +32,7 @@ async fn skipping_zones_starves_nobody(#[case] row_group_rows: usize, #[case] le
     let scan = leaf(&plan(&session, "SELECT k FROM t").await?);
     let filter = orphan(&scan);
     let scan = listening(&scan, &filter)?;
-    filter.update(Arc::new(BinaryExpr::new(Arc::new(Column::new("k", 0)), Operator::Lt, lit(-1i64))))?;
+    filter.update(Arc::new(BinaryExpr::new(Arc::new(Column::new("k", 0)), Operator::LtEq, lit(-1i64))))?;
 
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);
