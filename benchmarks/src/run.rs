@@ -166,7 +166,7 @@ impl Bench<'_> {
         let sql = self.query.sql.clone();
         let own = session.clone();
         let mut inspection = spawned(async move { measure::inspect(&own, &sql).await }).await?;
-        reference.check(&inspection.run, Some(inspection.digest), None).map_err(wrong)?;
+        reference.check(&inspection.run, Some(inspection.digest), None).map_err(|error| wrong(&error))?;
         inspection.run.answer = None;
         lane.inspection = Some(inspection);
         lane.session = Some(session);
@@ -180,7 +180,7 @@ impl Bench<'_> {
         };
         let sql = self.query.sql.clone();
         let mut run = spawned(async move { measure::time(&session, &sql).await }).await?;
-        reference.check(&run, check::digest(&run)?, lane.digest()).map_err(wrong)?;
+        reference.check(&run, check::digest(&run)?, lane.digest()).map_err(|error| wrong(&error))?;
         run.answer = None;
         lane.runs.push(run);
         Ok(())
@@ -265,7 +265,7 @@ impl Bench<'_> {
     }
 }
 
-fn wrong(error: anyhow::Error) -> anyhow::Error {
+fn wrong(error: &anyhow::Error) -> anyhow::Error {
     anyhow::anyhow!("{WRONG}{error:#}")
 }
 

@@ -5,7 +5,7 @@
 //! Hash joins, TopK sorts and min/max aggregates hand down a predicate whose current form they publish as
 //! they learn more. A scan keeps such a predicate whole ([`LiveFilter`]), never a copy of its value at
 //! planning, asks at each claim whether it moved ([`LiveFilters`]), and believes it only where its origin
-//! makes it believable ([`trust`]).
+//! makes it believable (`trust`).
 
 mod filters;
 mod origin;

@@ -91,8 +91,8 @@ fn files(readable: &[&FileReport]) -> Table {
 fn common_folder(files: &[&FileReport]) -> usize {
     let Some(first) = files.first() else { return 0 };
     let is_common = |end: &usize| files.iter().all(|file| file.path.starts_with(&first.path[..*end]));
-    let ends = first.path.match_indices('/').map(|(slash, _)| slash + 1);
-    ends.filter(is_common).last().unwrap_or(0)
+    let mut ends = first.path.match_indices('/').map(|(slash, _)| slash + 1);
+    ends.rfind(is_common).unwrap_or(0)
 }
 
 fn columns(columns: &[Column]) -> Table {

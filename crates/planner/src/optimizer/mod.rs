@@ -9,7 +9,7 @@
 //! Bound expressions are all it takes and gives. An [`ExpressionOptimizerSession`] holds the rules, in
 //! order, by the function at their root; its [snapshot](ExpressionOptimizerSession::snapshot) is an
 //! immutable [`ExpressionOptimizer`], and no later registration changes what that one does. The work is
-//! done by a [driver](driver) that knows nothing of expressions.
+//! done by a [driver] that knows nothing of expressions.
 //!
 //! # What a rule must keep
 //!

@@ -114,14 +114,19 @@ impl Bounds {
             match bound {
                 Some(bound) if operand.ordered => {
                     let zones = bound.values.slice(grid.zones().start, grid.len());
-                    let values = cast_through(operand, zones)?;
-                    Ok((values.null_count() < values.len()).then_some(values))
+                    Ok(Some(as_plain(operand, zones)?))
                 }
                 _ => Ok(None),
             }
         };
-        let bounds = Self { lower: side(column.lower())?, upper: side(column.upper())?, len: grid.len() };
-        bounds.uncrossed()
+        let stored = Self { lower: side(column.lower())?, upper: side(column.upper())?, len: grid.len() };
+        // Before any cast: one of two crossed bounds may be lost in a cast, and the other would be believed.
+        let Self { lower, upper, len } = stored.uncrossed()?;
+        let known = |side: Option<ArrayRef>| -> Result<Option<ArrayRef>> {
+            let side = side.map(|values| cast_through(operand, values)).transpose()?;
+            Ok(side.filter(|values| values.null_count() < values.len()))
+        };
+        Ok(Self { lower: known(lower)?, upper: known(upper)?, len })
     }
 
     /// The same bounds without those that cross.
@@ -146,16 +151,24 @@ impl Bounds {
     }
 }
 
-/// Values of an operand's column under its casts, zeros folded; null where a value can't be cast.
-fn cast_through(operand: &Operand, column: ArrayRef) -> Result<ArrayRef> {
-    let options = CastOptions { safe: true, ..Default::default() };
+/// Values of an operand's column without their dictionary, zeros folded.
+fn as_plain(operand: &Operand, column: ArrayRef) -> Result<ArrayRef> {
     let dictionary = matches!(column.data_type(), DataType::Dictionary(..));
-    let plain = dictionary.then_some(&operand.column_type);
-    let mut values = column;
-    for to in plain.into_iter().chain(&operand.casts) {
-        values = cast_with_options(&values, to, &options)?;
+    let plain = if dictionary { cast_safely(&column, &operand.column_type)? } else { column };
+    Ok(floats::fold_zeros(&plain))
+}
+
+/// Plain values under the operand's casts, zeros folded; null where a value can't be cast.
+fn cast_through(operand: &Operand, plain: ArrayRef) -> Result<ArrayRef> {
+    let mut values = plain;
+    for to in &operand.casts {
+        values = cast_safely(&values, to)?;
     }
     Ok(floats::fold_zeros(&values))
+}
+
+fn cast_safely(values: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    Ok(cast_with_options(values, to, &CastOptions { safe: true, ..Default::default() })?)
 }
 
 /// For each zone whether `test` holds of its count and its rows; an unknown count passes every test.
