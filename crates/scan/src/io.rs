@@ -26,7 +26,7 @@ pub const MAX_REQUEST: u64 = 16 << 20;
 /// Requests run side by side, so a gap saves a request's cost but not its latency.
 pub const REMOTE_COALESCE_GAP: u64 = 256 << 10;
 /// The same for local files, where a request costs about as much as copying this much.
-pub const LOCAL_COALESCE_GAP: u64 = 16 << 10;
+pub const LOCAL_COALESCE_GAP: u64 = 2 << 10;
 /// How many requests of one fetch run at a time.
 const REQUESTS_IN_FLIGHT: usize = 8;
 
