@@ -16,15 +16,14 @@ command -v valgrind > /dev/null || { echo "valgrind is not installed" >&2; exit 
 out=target/callgrind
 mkdir -p "$out"
 for bench in "$@"; do
-    # Instructions of newer processors are unknown to valgrind; mimalloc's own are not.
     binary=$(cargo bench -p trommel-benchmarks --bench "$bench" --no-run --message-format=json |
-        sed -n 's/.*"executable":"\([^"]*benches\/'"$bench"'[^"]*\|[^"]*deps\/'"$bench"'-[^"]*\)".*/\1/p' | tail -1)
-    # `a::b` for each benchmark, `a::b::argument` for each with arguments.
-    "$binary" --bench --list --format terse | sed -n 's/: bench.*$//p' | while IFS= read -r name; do
+        sed -n 's/.*"executable":"\([^"]*\/deps\/'"$bench"'-[^"]*\)".*/\1/p' | tail -1)
+    # `a::b` for each benchmark, `a::b::argument` for each with arguments. divan gives plain lists to nextest only.
+    NEXTEST=1 "$binary" --list --format terse | sed -n 's/: benchmark$//p' | while IFS= read -r name; do
         file=$out/$bench-$(printf %s "$name" | tr -c 'a-zA-Z0-9' _)
         valgrind --tool=callgrind --callgrind-out-file="$file.out" --collect-atstart=no \
             --toggle-collect='*counted_region_*' \
-            "$binary" --bench --exact "$name" --sample-count 1 --sample-size 1 > "$file.log" 2>&1 || {
+            "$binary" --bench --exact "$name" --sample-count 1 --sample-size 1 < /dev/null > "$file.log" 2>&1 || {
             echo "$name failed: see $file.log" >&2
             continue
         }
