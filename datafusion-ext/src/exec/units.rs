@@ -44,19 +44,16 @@ impl PageGrid {
     /// The finest grid of a fragment among these table columns; one cell per row group where the file
     /// has no page index.
     pub fn new(open: &OpenFragment, columns: &[TableCol]) -> Self {
-        let parquet = open.metadata.parquet();
-        let schema = parquet.file_metadata().schema_descr();
-        let wanted = file_columns(open, columns);
-        let read: Vec<_> = (0..schema.num_columns())
-            .filter(|leaf| schema.column(*leaf).max_rep_level() == 0)
-            .filter(|leaf| wanted.contains(&FragmentCol(schema.get_column_root_idx(*leaf))))
-            .collect();
+        let metadata = &open.metadata;
+        let schema = metadata.parquet().file_metadata().schema_descr();
+        let leaves = file_columns(open, columns).into_iter().flat_map(|column| metadata.leaves(column));
+        let read: Vec<_> = leaves.filter(|leaf| schema.column(*leaf).max_rep_level() == 0).collect();
         let mut starts = Vec::new();
-        for (group, rows) in open.metadata.row_groups().iter().enumerate() {
-            let pages = |leaf: &usize| parquet.offset_index()?.get(group)?.get(*leaf);
-            let finest = read.iter().filter_map(pages).max_by_key(|index| index.page_locations().len());
+        for (group, rows) in metadata.row_groups().iter().enumerate() {
+            let pages = read.iter().filter_map(|leaf| metadata.page_locations(group, *leaf));
+            let finest = pages.max_by_key(|pages| pages.len()).unwrap_or_default();
             starts.push(rows.start);
-            for page in finest.iter().flat_map(|index| index.page_locations()) {
+            for page in finest {
                 let start = rows.start.saturating_add_signed(page.first_row_index);
                 if start > *starts.last().unwrap_or(&0) && start < rows.end {
                     starts.push(start);
