@@ -211,7 +211,7 @@ mod tests {
     async fn answers(#[case] asked: &str, #[case] given: &str, #[case] right: bool) {
         let (data, _folder) = tiny(&["nation"]);
         let query = Query::new("q", "", asked);
-        let host = Host::new(Engine::DataFusion, Arc::new(LocalFileSystem::new()), 1).unwrap();
+        let host = Host::new(Engine::DataFusion, Arc::new(LocalFileSystem::new()), false, 1).unwrap();
         let session = host.open(&data, &query, Caches::All).await.unwrap();
         let reference = Reference::obtain(&session, &query).await.unwrap();
         let run = measure::time(&session, given).await.unwrap();

@@ -94,21 +94,35 @@ pub struct Host {
     engine: Engine,
     partitions: usize,
     store: Arc<CountingStore>,
+    /// What the URLs of the store's files begin with.
+    place: &'static str,
     footers: Arc<FileMetadataCache>,
     /// With all caches.
     runtime: Arc<RuntimeEnv>,
 }
 
+/// What the URLs of files on this machine begin with.
+const NEAR: &str = "file://";
+/// What the URLs of the same files in a distant store begin with: engines treat files of this machine otherwise.
+const FAR: &str = "distant://store";
+
 impl Host {
-    /// An engine that reads local files through `files`, with plans of this many partitions.
+    /// An engine that reads local files through `files`, which may be `distant`, with plans of this many
+    /// partitions.
     ///
     /// # Errors
     /// There is no runtime to be had, for want of a temporary folder.
-    pub fn new(engine: Engine, files: Arc<dyn ObjectStore>, partitions: usize) -> Result<Self> {
+    pub fn new(
+        engine: Engine,
+        files: Arc<dyn ObjectStore>,
+        distant: bool,
+        partitions: usize,
+    ) -> Result<Self> {
         let store = Arc::new(CountingStore::new(files));
         let footers: Arc<FileMetadataCache> = Arc::new(DefaultCache::new(FOOTER_CACHE));
-        let runtime = runtime(Caches::All, &store, &footers)?;
-        Ok(Self { engine, partitions, store, footers, runtime })
+        let place = if distant { FAR } else { NEAR };
+        let runtime = runtime(Caches::All, &store, place, &footers)?;
+        Ok(Self { engine, partitions, store, place, footers, runtime })
     }
 
     /// A new session with the query's settings and tables.
@@ -122,7 +136,7 @@ impl Host {
         }
         let runtime = match caches {
             Caches::All => Arc::clone(&self.runtime),
-            Caches::Footers => runtime(caches, &self.store, &self.footers)?,
+            Caches::Footers => runtime(caches, &self.store, self.place, &self.footers)?,
         };
         let builder =
             SessionStateBuilder::new().with_default_features().with_config(config).with_runtime_env(runtime);
@@ -136,7 +150,7 @@ impl Host {
             // As a URL, so that no character of a folder's name is taken for a wildcard or a quote.
             let url =
                 Url::from_file_path(&file).map_err(|()| anyhow!("{} isn't absolute", file.display()))?;
-            let location = url.as_str().replace('\'', "''");
+            let location = format!("{}{}", self.place, url.path()).replace('\'', "''");
             let format = self.engine.format();
             let create = format!("CREATE EXTERNAL TABLE {table} STORED AS {format} LOCATION '{location}'");
             context.sql(&create).await?.collect().await?;
@@ -145,10 +159,11 @@ impl Host {
     }
 }
 
-/// A runtime whose local files are those of `store`.
+/// A runtime whose files are those of `store`.
 fn runtime(
     caches: Caches,
     store: &Arc<CountingStore>,
+    place: &str,
     footers: &Arc<FileMetadataCache>,
 ) -> Result<Arc<RuntimeEnv>> {
     let config = CacheManagerConfig::default()
@@ -160,7 +175,7 @@ fn runtime(
         Caches::Footers => config.with_list_files_cache_limit(0),
     };
     let runtime = RuntimeEnvBuilder::new().with_cache_manager(config).build_arc()?;
-    runtime.register_object_store(&Url::parse("file://")?, Arc::clone(store) as _);
+    runtime.register_object_store(&Url::parse(place)?, Arc::clone(store) as _);
     Ok(runtime)
 }
 
@@ -177,7 +192,12 @@ impl Session {
         &self.context
     }
 
-    /// What the engine has read of files, in all sessions.
+    /// Whether what the engine reads is counted from now on.
+    pub fn set_counting(&self, counts: bool) {
+        self.store.set_counting(counts);
+    }
+
+    /// What the engine has read of files, in all sessions, as far as it was counted.
     pub fn reads(&self) -> Reads {
         self.store.reads()
     }
@@ -197,7 +217,7 @@ mod tests {
         let query =
             Query::new("q", "", "SELECT n_name, r_name FROM nation, region WHERE n_regionkey = r_regionkey");
         for engine in Engine::ALL {
-            let host = Host::new(engine, Arc::new(LocalFileSystem::new()), 2).unwrap();
+            let host = Host::new(engine, Arc::new(LocalFileSystem::new()), false, 2).unwrap();
             let mut bytes = Vec::new();
             let mut before = 0;
             for _ in 0..3 {

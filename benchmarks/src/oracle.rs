@@ -72,7 +72,7 @@ async fn needed_rows(data: &BenchmarkData, query: &Query, needed: &Needed) -> Re
     // One partition reads a file from its start to its end, and no live filter leaves a row out.
     let mut query = query.clone();
     query.settings.push(("datafusion.optimizer.enable_dynamic_filter_pushdown", "false"));
-    let host = Host::new(Engine::DataFusion, Arc::new(LocalFileSystem::new()), 1)?;
+    let host = Host::new(Engine::DataFusion, Arc::new(LocalFileSystem::new()), false, 1)?;
     let session = host.open(data, &query, Caches::All).await?;
     let context = session.context();
     for table in query.tables() {

@@ -2,8 +2,8 @@
 
 //! Running suites: engines take turns, query by query, in one process.
 //!
-//! Each query runs first once on each engine, untimed: its answer is checked, its memory counted, its footers get
-//! cached. Then come the timed rounds. In each of these every engine has one run, one right after the other, and
+//! Each query runs first once on each engine, untimed: its answer is checked, its memory and its reads counted, its
+//! footers get cached. Then come the timed rounds. In each of these every engine has one run, one right after the other, and
 //! another engine begins each round; the times of a round make the pairs of a ratio. A time counts once its answer
 //! has been checked, and an engine that is wrong once has no result for that query.
 
@@ -73,8 +73,10 @@ pub async fn run(plan: &Plan, data: &BenchmarkData, progress: &ProgressBar) -> R
         Some(distance) => Arc::new(LatencyStore::new(Arc::clone(&local), distance)),
         None => Arc::clone(&local),
     };
-    let trusted = Host::new(Engine::BASELINE, local, plan.partitions)?;
-    let hosts = plan.engines.iter().map(|engine| Host::new(*engine, Arc::clone(&files), plan.partitions));
+    let trusted = Host::new(Engine::BASELINE, local, false, plan.partitions)?;
+    let distant = plan.distance.is_some();
+    let hosts =
+        plan.engines.iter().map(|engine| Host::new(*engine, Arc::clone(&files), distant, plan.partitions));
     let hosts = hosts.collect::<Result<Vec<_>>>()?;
     let mut records = Vec::new();
     for suite in &plan.suites {
@@ -224,12 +226,12 @@ impl Bench<'_> {
                 let values: Vec<f64> = lane.runs.iter().map(|run| of(run) as f64).collect();
                 median(&values).map(|value| value as u64)
             };
-            record.bytes_read = middle(|run| run.reads.bytes);
-            record.requests = middle(|run| run.reads.requests);
             record.rows_decoded = middle(|run| run.scans.rows_decoded);
             record.zones_considered = middle(|run| run.scans.zones_considered);
             record.zones_skipped = middle(|run| run.scans.zones_skipped);
             if let Some(inspection) = &lane.inspection {
+                record.bytes_read = Some(inspection.run.reads.bytes);
+                record.requests = Some(inspection.run.reads.requests);
                 record.rows_out = Some(inspection.digest.rows);
                 record.answer_hash = Some(inspection.digest.to_string());
                 record.peak_bytes = Some(inspection.peak_bytes);

@@ -21,4 +21,4 @@ pub mod translate;
 pub use exec::FilteredReadExec;
 pub use link::LinkDynamicFilters;
 pub use session::TrommelSessionExt;
-pub use table::{TableOptions, TrommelTable, TrommelTableBuilder, TrommelTableFactory};
+pub use table::{LiveRowFilters, TableOptions, TrommelTable, TrommelTableBuilder, TrommelTableFactory};

@@ -14,8 +14,8 @@ use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
 /// Files in memory; every request for a file's content is counted when it is made and answered after a delay.
@@ -91,7 +91,15 @@ impl ObjectStore for WatchedStore {
                 tokio::time::sleep(Duration::from_millis(delay)).await;
             }
         }
-        self.inner.get_opts(location, options).await
+        let result = self.inner.get_opts(location, options).await?;
+        if !matches!(result.payload, GetResultPayload::File(..)) {
+            return Ok(result);
+        }
+        // A descriptor would be read unseen.
+        let (meta, range, attributes) =
+            (result.meta.clone(), result.range.clone(), result.attributes.clone());
+        let payload = GetResultPayload::Stream(result.into_stream());
+        Ok(GetResult { payload, meta, range, attributes })
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {

@@ -22,6 +22,7 @@ use trommel_planner::pushdown::PushdownSession;
 
 use crate::ScanError;
 use crate::adapt::{Adaptation, ColumnSource};
+use crate::execute::{FilterStep, StepCounts};
 use crate::fragment::OpenFragment;
 use crate::metadata::FragmentMetadata;
 
@@ -91,16 +92,18 @@ fn row_groups(
     Ok(ConcatPlan::try_new(Arc::clone(field), segments)?.into())
 }
 
-/// What one scan runs over a fragment; made once for each fragment and shape of filter.
+/// What one scan runs over a fragment; made once for each fragment.
 #[derive(Debug)]
 pub struct ReadPlan {
-    conjuncts: Vec<PlanRef>,
+    table: PlanRef,
+    steps: Vec<FilterStep>,
     projection: PlanRef,
 }
 
 impl ReadPlan {
     /// The plans for rows of the `projection` (table columns in output order, repeated ones included) that
-    /// satisfy all `conjuncts`, in this order; the conjuncts are bound over [`table_field`].
+    /// satisfy all `conjuncts`, which are bound over [`table_field`]. Those of them that can fail are asked
+    /// in this order.
     ///
     /// # Errors
     /// When a projected column doesn't exist, a conjunct is bound over something else, or the fragment's
@@ -108,43 +111,52 @@ impl ReadPlan {
     pub fn new(
         fragment: &OpenFragment,
         projection: &[TableCol],
-        conjuncts: &[BoundExpression],
+        conjuncts: &[(BoundExpression, Arc<StepCounts>)],
     ) -> Result<Self, ScanError> {
-        Self::push_down(&lower(fragment)?, projection, conjuncts).map_err(|e| plan_error(fragment, e))
+        let table = lower(fragment)?;
+        let projection = output(&table, projection).map_err(|e| plan_error(fragment, e))?;
+        let mut plan = Self { table, steps: Vec::new(), projection };
+        let steps = conjuncts.iter().map(|(conjunct, counts)| plan.step(conjunct, counts));
+        plan.steps = steps.collect::<Result<_, _>>().map_err(|e| plan_error(fragment, e))?;
+        Ok(plan)
     }
 
-    fn push_down(
-        table: &PlanRef,
-        projection: &[TableCol],
-        conjuncts: &[BoundExpression],
-    ) -> Result<Self, PlanError> {
-        let session = PushdownSession::default();
-        let conjuncts = conjuncts
-            .iter()
-            .map(|conjunct| session.optimize(&ExpressionScanPlan::try_new(conjunct.clone(), table.clone())?))
-            .collect::<Result<_, PlanError>>()?;
-        let columns = projection
-            .iter()
-            .map(|column| {
-                let plan = table.child(column.0)?;
-                plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
-            })
-            .collect::<Result<Vec<_>, PlanError>>()?;
-        let shapes = table.children().shapes();
-        let fields: Fields = projection.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
-        let projection = PackPlan::try_new(fields, table.rows(), columns.into())?.into();
-        Ok(Self { conjuncts, projection })
+    /// One more conjunct over the same fragment.
+    ///
+    /// # Errors
+    /// When it isn't bound over [`table_field`].
+    pub fn step(
+        &self,
+        conjunct: &BoundExpression,
+        counts: &Arc<StepCounts>,
+    ) -> Result<FilterStep, PlanError> {
+        let eval = ExpressionScanPlan::try_new(conjunct.clone(), self.table.clone())?;
+        let plan = PushdownSession::default().optimize(&eval)?;
+        Ok(FilterStep::new(plan, conjunct.can_fail(), Arc::clone(counts)))
     }
 
-    /// One plan for each conjunct: a boolean for each row of the file.
-    pub fn conjuncts(&self) -> &[PlanRef] {
-        &self.conjuncts
+    /// The conjuncts.
+    pub fn steps(&self) -> &[FilterStep] {
+        &self.steps
     }
 
     /// The plan of the output: a struct of the projected columns for each row of the file.
     pub fn projection(&self) -> &PlanRef {
         &self.projection
     }
+}
+
+/// Some of a table's columns, pushed down.
+fn output(table: &PlanRef, columns: &[TableCol]) -> Result<PlanRef, PlanError> {
+    let session = PushdownSession::default();
+    let plan = |column: &TableCol| {
+        let plan = table.child(column.0)?;
+        plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
+    };
+    let plans = columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
+    let shapes = table.children().shapes();
+    let fields: Fields = columns.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
+    Ok(PackPlan::try_new(fields, table.rows(), plans.into())?.into())
 }
 
 fn plan_error(fragment: &OpenFragment, error: PlanError) -> ScanError {

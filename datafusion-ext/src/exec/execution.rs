@@ -2,13 +2,16 @@
 
 //! One execution of a scan: what its partitions share, and claiming morsels.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use datafusion::common::{Result, exec_datafusion_err};
 use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
+use trommel_scan::execute::{FilterStep, StepCounts};
 use trommel_scan::io::Kept;
 use trommel_scan::lower::ReadPlan;
 
@@ -17,8 +20,9 @@ use super::filters::BoundFilters;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
 use super::queue::{Queue, Sharing};
+use super::threshold::first_threshold;
 use super::units::{PageGrid, Unit, cut, split};
-use crate::live::LiveFilters;
+use crate::live::{LiveFilters, Origin};
 use crate::table::ScanFragment;
 
 /// A run of rows to read: the unit of work a partition claims.
@@ -67,7 +71,22 @@ pub struct Execution {
     plans: Vec<OnceLock<Result<ReadPlan>>>,
     queue: Queue<Unit>,
     limit: Limit,
+    /// Where the static conjuncts count, one each.
+    counts: Vec<Arc<StepCounts>>,
+    /// What decoding output rows cost so far.
+    output: OutputCost,
 }
+
+/// What decoding output rows cost so far.
+#[derive(Debug, Default)]
+struct OutputCost {
+    rows: AtomicU64,
+    nanos: AtomicU64,
+}
+
+/// What the operators above do with a row, in nanoseconds: a guess at a heap's comparison, a probe of a hash
+/// table, or a row copied by a repartitioning.
+const WORK_ABOVE: f64 = 20.0;
 
 impl Execution {
     /// Starts an execution of `scan`. Does no I/O; the first poll calls it, not `execute`.
@@ -76,6 +95,8 @@ impl Execution {
         let projection = scan.projection.targets().to_vec();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
         let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone());
+        let prune = filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
+        let live = live.with_known(first_threshold(scan, prune));
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
@@ -92,7 +113,10 @@ impl Execution {
         // A unit taken from another's share may come before what was put out already.
         let ordered = scan.sequence.promised.is_some();
         let sharing = if ordered { Sharing::Static } else { scan.sharing };
+        let conjuncts = filters.as_ref().map_or(0, |filters| filters.conjuncts.len());
         Self {
+            counts: (0..conjuncts).map(|_| Arc::default()).collect(),
+            output: OutputCost::default(),
             projection,
             filters,
             live,
@@ -121,9 +145,35 @@ impl Execution {
     pub fn read_plan(&self, morsel: &Morsel) -> Result<&ReadPlan> {
         let plan = self.plans[morsel.fragment].get_or_init(|| {
             let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
-            Ok(ReadPlan::new(&self.fragment(morsel).open, &self.projection, &filters.conjuncts)?)
+            let conjuncts: Vec<_> =
+                filters.conjuncts.iter().cloned().zip(self.counts.iter().cloned()).collect();
+            Ok(ReadPlan::new(&self.fragment(morsel).open, &self.projection, &conjuncts)?)
         });
         plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))
+    }
+
+    /// The conjuncts of live filters that are worth asking the rows of one more morsel, to be read by `plan`.
+    pub fn live_steps(&self, plan: &ReadPlan) -> Vec<FilterStep> {
+        if self.live.is_empty() {
+            return Vec::new();
+        }
+        let (rows, nanos) = (self.output.rows.load(Relaxed), self.output.nanos.load(Relaxed));
+        let saving = WORK_ABOVE + nanos as f64 / rows.max(1) as f64;
+        let conjuncts = self.live.conjuncts(self.scan.snapshot.options.live_row_filters, saving);
+        // What can't be planned isn't asked.
+        let step = |(conjunct, counts)| Some(plan.step(&conjunct, &counts).ok()?.live(Arc::from([])));
+        conjuncts.into_iter().filter_map(step).collect()
+    }
+
+    /// Adds what decoding some output rows cost.
+    pub fn add_output(&self, rows: usize, elapsed: Duration) {
+        self.output.rows.fetch_add(rows as u64, Relaxed);
+        self.output.nanos.fetch_add(elapsed.as_nanos() as u64, Relaxed);
+    }
+
+    /// Whether whoever wants the rows learns from each of them what else it wants: they mustn't be held back.
+    pub fn is_urgent(&self) -> bool {
+        self.scan.live.iter().any(|live| !matches!(live.origin(), Origin::Join { .. }))
     }
 
     /// Claims the next unit for a partition and judges it; `together` tells which partitions have joined the
@@ -254,7 +304,7 @@ impl Limit {
             Self::PerPartition(limit) => rows.min(limit - spent.min(*limit)),
             Self::Shared(left) => {
                 let granted = |left: u64| Some(left - rows.min(left));
-                let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, granted);
+                let before = left.fetch_update(Relaxed, Relaxed, granted);
                 rows.min(before.unwrap_or(0))
             }
         }
@@ -265,7 +315,7 @@ impl Limit {
         match self {
             Self::None => false,
             Self::PerPartition(limit) => spent >= *limit,
-            Self::Shared(left) => left.load(Ordering::Relaxed) == 0,
+            Self::Shared(left) => left.load(Relaxed) == 0,
         }
     }
 }

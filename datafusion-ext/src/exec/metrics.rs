@@ -33,8 +33,12 @@ pub struct ScanMetrics {
     pub rows_decoded: Count,
     /// Rows that evaluating static filters dropped.
     pub rows_dropped: Count,
-    /// Rows that passed the static filters.
+    /// Rows that evaluating live filters dropped.
+    pub rows_dropped_live: Count,
+    /// Rows that passed all filters that they were asked.
     pub rows_matched: Count,
+    /// Morsels of which the rows were asked a live filter.
+    pub morsels_asked_live: Count,
     /// Bytes of footers and page indexes that planning read; 0 where all were cached.
     pub metadata_bytes: Count,
     /// Bytes read, footers aside.
@@ -64,7 +68,9 @@ impl ScanMetrics {
             morsels: counter("morsels"),
             rows_decoded: counter("rows_decoded"),
             rows_dropped: counter("pushdown_rows_pruned"),
+            rows_dropped_live: counter("rows_dropped_dynamic_filter"),
             rows_matched: counter("pushdown_rows_matched"),
+            morsels_asked_live: counter("morsels_filtered_dynamic_filter"),
             metadata_bytes: counter("metadata_bytes"),
             bytes_scanned: counter("bytes_scanned"),
             requests: counter("requests"),
@@ -74,13 +80,19 @@ impl ScanMetrics {
         }
     }
 
-    /// Adds one morsel's reading: how long it took, and the store's counts after and before it.
+    /// Adds one morsel's filtering and fetching: how long it took, and the store's counts after and before it.
     pub fn add_read(&self, elapsed: Duration, after: &IoSoFar, before: &IoSoFar) {
         self.bytes_scanned.add((after.bytes - before.bytes) as usize);
         self.requests.add((after.requests - before.requests) as usize);
-        self.reading.add_duration(elapsed);
         let waited = after.waited.saturating_sub(before.waited);
+        self.reading.add_duration(elapsed);
         self.baseline.elapsed_compute().add_duration(elapsed.saturating_sub(waited));
+    }
+
+    /// Adds the decoding of output rows.
+    pub fn add_decoding(&self, elapsed: Duration) {
+        self.reading.add_duration(elapsed);
+        self.baseline.elapsed_compute().add_duration(elapsed);
     }
 
     /// Adds what reading footers took.

@@ -13,6 +13,7 @@
 //! | `executions` | which partitions' streams belong together |
 //! | `execution` | what they share; claiming and judging a unit of work |
 //! | `units`, `queue`, `priority` | cutting the work, handing it out, which first |
+//! | `threshold` | what zones tell a TopK before anything is read |
 //! | `stream` | one partition's loop |
 
 mod display;
@@ -27,6 +28,7 @@ mod pushdown;
 mod queue;
 mod statistics;
 mod stream;
+mod threshold;
 mod units;
 
 use std::sync::Arc;

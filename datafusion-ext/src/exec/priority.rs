@@ -46,7 +46,8 @@ impl Promise {
         told.or_else(by_asking)
     }
 
-    fn of_key(key: &SortKey) -> Option<Self> {
+    /// What a sort by this key looks for; `None` when it isn't a plain column.
+    pub fn of_key(key: &SortKey) -> Option<Self> {
         let column = column(key.expr.as_ref())?;
         Some(Self { column, descending: key.options.descending, nulls_first: key.options.nulls_first })
     }

@@ -1,19 +1,19 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! One partition's stream: claim, look once more, read, put out.
+//! One partition's stream: claim, look once more, filter and fetch, decode and put out.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::SchemaRef;
+use arrow::compute::BatchCoalescer;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
-use trommel_scan::execute::{self, MorselOutput, read_morsel};
+use trommel_scan::execute::{self, MorselBatches, read_morsel};
 use trommel_scan::io::{IoCounters, RangeReader};
 
 use super::FilteredReadExec;
@@ -31,7 +31,12 @@ struct Reader {
     io: Arc<IoCounters>,
     batch_size: usize,
     schema: SchemaRef,
-    ready: VecDeque<RecordBatch>,
+    /// The fragment read last, which stays open: the next morsel is likely to be of the same.
+    file: Option<(usize, RangeReader)>,
+    /// What is left of the morsel at hand.
+    morsel: Option<MorselBatches>,
+    /// Gathers small batches; absent where rows mustn't wait for others, or can't be gathered.
+    coalescer: Option<BatchCoalescer>,
     /// Rows put out so far.
     spent: u64,
 }
@@ -53,7 +58,9 @@ pub fn stream(
         io: Arc::default(),
         batch_size: batch_size.max(1),
         schema: Arc::clone(&schema),
-        ready: VecDeque::new(),
+        file: None,
+        morsel: None,
+        coalescer: None,
         spent: 0,
     };
     let batches = stream::try_unfold((reader, execution), |(mut reader, execution)| async move {
@@ -68,32 +75,28 @@ pub type OnceExecution = std::sync::OnceLock<Arc<Execution>>;
 
 impl Reader {
     async fn next_batch(&mut self, joined: &Joined<OnceExecution>) -> Result<Option<RecordBatch>> {
-        let execution = match &self.execution {
-            Some(execution) => Arc::clone(execution),
-            None => {
-                let execution = joined.state().get_or_init(|| {
-                    // Footers were read at planning; whoever starts the execution reports it.
-                    self.metrics.add_planning(&self.scan.snapshot.planning_io);
-                    Arc::new(Execution::new(&self.scan))
-                });
-                Arc::clone(self.execution.insert(Arc::clone(execution)))
-            }
-        };
+        let execution = self.join(joined);
         loop {
-            if let Some(batch) = self.ready.pop_front() {
-                self.metrics.baseline.record_output(batch.num_rows());
-                return Ok(Some(batch));
+            if let Some(batch) = self.coalescer.as_mut().and_then(BatchCoalescer::next_completed_batch) {
+                return Ok(self.put_out(batch));
             }
-            if execution.limit().exhausted(self.spent) {
-                return Ok(None);
+            if let Some(batch) = self.decode(&execution)? {
+                match &mut self.coalescer {
+                    Some(coalescer) => coalescer.push_batch(batch)?,
+                    None => return Ok(self.put_out(batch)),
+                }
+                continue;
             }
-            match execution.claim(self.partition, |other| joined.has(other), &self.metrics) {
-                Claim::Done => return Ok(None),
+            let claim = match execution.limit().exhausted(self.spent) {
+                true => Claim::Done,
+                false => execution.claim(self.partition, |other| joined.has(other), &self.metrics),
+            };
+            match claim {
+                Claim::Done => return self.finish(),
                 Claim::Skipped => {}
                 Claim::Morsel(morsel) => {
                     if let Some(morsel) = execution.last_look(morsel, &self.metrics) {
-                        let output = self.read(&execution, &morsel).await?;
-                        self.put_out(&execution, output)?;
+                        self.morsel = Some(self.read(&execution, &morsel).await?);
                     }
                 }
             }
@@ -102,40 +105,93 @@ impl Reader {
         }
     }
 
-    async fn read(&self, execution: &Execution, morsel: &Morsel) -> Result<MorselOutput> {
+    /// The execution that this partition belongs to, joined at the first call.
+    fn join(&mut self, joined: &Joined<OnceExecution>) -> Arc<Execution> {
+        if let Some(execution) = &self.execution {
+            return Arc::clone(execution);
+        }
+        let execution = joined.state().get_or_init(|| {
+            // Footers were read at planning; whoever starts the execution reports it.
+            self.metrics.add_planning(&self.scan.snapshot.planning_io);
+            Arc::new(Execution::new(&self.scan))
+        });
+        if !execution.is_urgent() && can_gather(&self.schema) {
+            let coalescer = BatchCoalescer::new(Arc::clone(&self.schema), self.batch_size);
+            self.coalescer = Some(coalescer.with_biggest_coalesce_batch_size(Some(self.batch_size / 2)));
+        }
+        Arc::clone(self.execution.insert(Arc::clone(execution)))
+    }
+
+    /// Filters a morsel's rows and fetches what the survivors need.
+    async fn read(&mut self, execution: &Execution, morsel: &Morsel) -> Result<MorselBatches> {
         let before = IoSoFar::of(&self.io);
         let start = Instant::now();
         let plan = execution.read_plan(morsel)?;
+        let live = execution.live_steps(plan);
         let fragment = execution.fragment(morsel);
-        let mut reader =
-            RangeReader::new(Arc::clone(&fragment.store), &fragment.open.fragment, Arc::clone(&self.io))
-                .with_coalesce_gap(fragment.coalesce_gap);
-        if let Some(kept) = &morsel.kept {
-            reader = reader.with_kept(Arc::clone(kept));
-        }
-        let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, params: &[] };
-        let output = read_morsel(&fragment.open, plan, rows, &reader).await?;
+        let io = match &self.file {
+            Some((at, io)) if *at == morsel.fragment => io.clone(),
+            _ => {
+                let (store, io) = (Arc::clone(&fragment.store), Arc::clone(&self.io));
+                let io = RangeReader::new(store, &fragment.open.fragment, fragment.distance, io);
+                self.file.insert((morsel.fragment, io)).1.clone()
+            }
+        };
+        let io = io.with_kept(morsel.kept.clone());
+        let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, live: &live };
+        let batches = read_morsel(&fragment.open, plan, rows, &io, self.batch_size).await?;
         morsel.kept.iter().for_each(|kept| kept.done());
-        self.metrics.add_read(start.elapsed(), &IoSoFar::of(&self.io), &before);
-        self.metrics.morsels.add(1);
-        self.metrics.rows_decoded.add(output.rows_decoded as usize);
-        self.metrics.rows_matched.add(output.rows as usize);
-        self.metrics.rows_dropped.add((morsel.rows.len() - output.rows) as usize);
-        Ok(output)
+
+        let (metrics, dropped) = (&self.metrics, batches.dropped());
+        metrics.add_read(start.elapsed(), &IoSoFar::of(&self.io), &before);
+        metrics.morsels.add(1);
+        metrics.morsels_asked_live.add(usize::from(!live.is_empty()));
+        metrics.rows_decoded.add(batches.rows_decoded() as usize);
+        metrics.rows_matched.add(batches.rows() as usize);
+        metrics.rows_dropped.add(dropped.fixed as usize);
+        metrics.rows_dropped_live.add(dropped.live as usize);
+        metrics.errors.add(dropped.failures as usize);
+        Ok(batches)
     }
 
-    /// Queues a morsel's rows as batches, as many as the limit grants.
-    fn put_out(&mut self, execution: &Execution, output: MorselOutput) -> Result<()> {
-        let rows = execution.limit().charge(output.rows, self.spent);
-        self.spent += rows;
-        let options = RecordBatchOptions::new().with_row_count(Some(output.rows as usize));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), output.columns, &options)?;
-        let (rows, mut start) = (rows as usize, 0);
-        while start < rows {
-            let len = self.batch_size.min(rows - start);
-            self.ready.push_back(batch.slice(start, len));
-            start += len;
+    /// The next rows of the morsel at hand, as many as the limit grants.
+    fn decode(&mut self, execution: &Execution) -> Result<Option<RecordBatch>> {
+        let Some(morsel) = &mut self.morsel else { return Ok(None) };
+        let start = Instant::now();
+        let Some(batch) = morsel.next(self.batch_size)? else {
+            self.morsel = None;
+            return Ok(None);
+        };
+        self.metrics.add_decoding(start.elapsed());
+        execution.add_output(batch.rows, start.elapsed());
+        let granted = execution.limit().charge(batch.rows as u64, self.spent);
+        self.spent += granted;
+        if granted < batch.rows as u64 {
+            self.morsel = None;
         }
-        Ok(())
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), batch.columns, &options)?;
+        let batch = batch.slice(0, granted as usize);
+        Ok((batch.num_rows() > 0).then_some(batch))
     }
+
+    /// What is gathered and not put out yet.
+    fn finish(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(coalescer) = &mut self.coalescer else { return Ok(None) };
+        coalescer.finish_buffered_batch()?;
+        let last = coalescer.next_completed_batch();
+        Ok(last.and_then(|batch| self.put_out(batch)))
+    }
+
+    fn put_out(&self, batch: RecordBatch) -> Option<RecordBatch> {
+        self.metrics.baseline.record_output(batch.num_rows());
+        Some(batch)
+    }
+}
+
+/// Whether batches can be put together: there must be columns, and dictionaries of several row groups may
+/// have more values together than their keys can tell apart.
+fn can_gather(schema: &SchemaRef) -> bool {
+    let mut all = schema.flattened_fields().into_iter();
+    !schema.fields().is_empty() && !all.any(|field| matches!(field.data_type(), DataType::Dictionary(..)))
 }

@@ -8,6 +8,7 @@
 //! makes it believable (`trust`).
 
 mod filters;
+mod gate;
 mod origin;
 mod trust;
 

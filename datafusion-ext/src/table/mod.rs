@@ -43,7 +43,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectStore;
 use trommel_scan::ScanError;
 use trommel_scan::fragment::{Fragment, OpenFragment};
-use trommel_scan::io::{IoCounters, LOCAL_COALESCE_GAP, REMOTE_COALESCE_GAP};
+use trommel_scan::io::{Distance, IoCounters};
 
 use self::caches::metadata_cache;
 use self::listing::ListedFile;
@@ -52,7 +52,7 @@ use crate::exec::{FilteredReadExec, ScanContext, ScanRequest};
 pub use self::builder::TrommelTableBuilder;
 pub use self::factory::TrommelTableFactory;
 pub use self::location::Location;
-pub use self::options::TableOptions;
+pub use self::options::{LiveRowFilters, TableOptions};
 pub use self::snapshot::{ScanFragment, Snapshot};
 
 /// The name of the rule that tells scans where their live filters come from.
@@ -184,8 +184,8 @@ impl TrommelTable {
         let partition_columns = self.partition_columns.len();
         let open = OpenFragment::open(Arc::new(fragment), metadata, &self.schema, partition_columns)?;
         let local = store_url.as_str().starts_with("file:");
-        let coalesce_gap = if local { LOCAL_COALESCE_GAP } else { REMOTE_COALESCE_GAP };
-        Ok(ScanFragment { open: Arc::new(open), store, coalesce_gap })
+        let distance = if local { Distance::Local } else { Distance::Remote };
+        Ok(ScanFragment { open: Arc::new(open), store, distance })
     }
 
     /// The declared orders over the table's schema.

@@ -29,6 +29,22 @@ pub struct TableOptions {
     /// Whether scans report their live filters to the plan. Hash joins build theirs only for a scan that
     /// does. Default `true`.
     pub report_live_filters: bool,
+    /// When live filters are evaluated for each row, besides judging zones. Default
+    /// [`WhenItPays`](LiveRowFilters::WhenItPays).
+    pub live_row_filters: LiveRowFilters,
+}
+
+/// When live filters are evaluated for each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum LiveRowFilters {
+    /// While what they save, as measured, is more than what they cost.
+    #[default]
+    WhenItPays,
+    /// Always.
+    Always,
+    /// Never: they only leave out zones.
+    Never,
 }
 
 impl Default for TableOptions {
@@ -38,6 +54,7 @@ impl Default for TableOptions {
             file_extension: None,
             infer_partitions: None,
             report_live_filters: true,
+            live_row_filters: LiveRowFilters::default(),
         }
     }
 }
@@ -51,7 +68,7 @@ struct Known {
     set: fn(&mut TableOptions, &str) -> Result<(), &'static str>,
 }
 
-const KNOWN: [Known; 4] = [
+const KNOWN: [Known; 5] = [
     Known {
         name: "distrust_statistics",
         default: "false",
@@ -79,7 +96,22 @@ const KNOWN: [Known; 4] = [
         meaning: "let joins, TopK sorts and min/max aggregates tell scans what can still matter",
         set: |options, text| boolean(text).map(|value| options.report_live_filters = value),
     },
+    Known {
+        name: "live_row_filters",
+        default: "when_it_pays",
+        meaning: "evaluate dynamic filters for each row: when_it_pays, always or never",
+        set: |options, text| live_row_filters(text).map(|value| options.live_row_filters = value),
+    },
 ];
+
+fn live_row_filters(text: &str) -> Result<LiveRowFilters, &'static str> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "when_it_pays" => Ok(LiveRowFilters::WhenItPays),
+        "always" => Ok(LiveRowFilters::Always),
+        "never" => Ok(LiveRowFilters::Never),
+        _ => Err("when_it_pays, always or never"),
+    }
+}
 
 fn boolean(text: &str) -> Result<bool, &'static str> {
     match text.trim().to_ascii_lowercase().as_str() {

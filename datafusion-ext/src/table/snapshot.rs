@@ -9,6 +9,7 @@ use datafusion::physical_expr::PhysicalSortExpr;
 use object_store::ObjectStore;
 use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
 use trommel_scan::fragment::OpenFragment;
+use trommel_scan::io::Distance;
 use trommel_scan::io::IoCounters;
 
 use super::options::TableOptions;
@@ -42,8 +43,8 @@ pub struct ScanFragment {
     pub open: Arc<OpenFragment>,
     /// The store it is in.
     pub store: Arc<dyn ObjectStore>,
-    /// Ranges no further apart than this many bytes are worth one request.
-    pub coalesce_gap: u64,
+    /// How far away that is.
+    pub distance: Distance,
 }
 
 impl Snapshot {

@@ -3,22 +3,25 @@
 //! An object store that counts what is read through it.
 //!
 //! Every byte of a file counts, whatever it is for: footers, page indexes, dictionaries, data. A range asked
-//! for counts in full when the store answers, even if the reader then drops the stream, so that a file handed
-//! over as a descriptor ([`GetResultPayload::File`](object_store::GetResultPayload::File)) counts like one that is
-//! streamed. Each range is one request. Listings and `HEAD` requests move no file content and aren't counted.
+//! for counts in full when the store answers, even if the reader then drops the stream. Each range is one
+//! request. Listings and `HEAD` requests move no file content and aren't counted.
+//!
+//! While it counts, the store hands out no descriptor of a local file
+//! ([`GetResultPayload::File`](object_store::GetResultPayload::File)), of which a reader could read whatever it
+//! likes unseen, but streams it. That takes longer, so what is timed isn't counted.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 
 /// What was read through a store.
@@ -34,6 +37,7 @@ pub struct Reads {
 #[derive(Debug)]
 pub struct CountingStore {
     inner: Arc<dyn ObjectStore>,
+    counts: AtomicBool,
     requests: AtomicU64,
     bytes: AtomicU64,
 }
@@ -41,7 +45,12 @@ pub struct CountingStore {
 impl CountingStore {
     /// Counts the reads of `inner`, from nought.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Self {
-        Self { inner, requests: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+        Self { inner, counts: AtomicBool::new(true), requests: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    /// Counts from now on, or answers as the wrapped store does.
+    pub fn set_counting(&self, counts: bool) {
+        self.counts.store(counts, Ordering::Relaxed);
     }
 
     /// What was read so far.
@@ -50,8 +59,10 @@ impl CountingStore {
     }
 
     fn count(&self, bytes: u64) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if self.counts.load(Ordering::Relaxed) {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 }
 
@@ -79,9 +90,16 @@ impl ObjectStore for CountingStore {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let head = options.head;
-        let result = self.inner.get_opts(location, options).await?;
-        if !head {
-            self.count(result.range.end - result.range.start);
+        let mut result = self.inner.get_opts(location, options).await?;
+        if head || !self.counts.load(Ordering::Relaxed) {
+            return Ok(result);
+        }
+        self.count(result.range.end - result.range.start);
+        if matches!(result.payload, GetResultPayload::File(..)) {
+            let (meta, range, attributes) =
+                (result.meta.clone(), result.range.clone(), result.attributes.clone());
+            let payload = GetResultPayload::Stream(result.into_stream());
+            result = GetResult { payload, meta, range, attributes };
         }
         Ok(result)
     }
@@ -124,7 +142,7 @@ impl ObjectStore for CountingStore {
 #[cfg(test)]
 mod tests {
     use object_store::local::LocalFileSystem;
-    use object_store::{GetRange, GetResultPayload, ObjectStoreExt};
+    use object_store::{GetRange, ObjectStoreExt};
 
     use super::*;
 
@@ -160,11 +178,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_local_file_stays_a_descriptor() {
+    async fn no_descriptor_evades_being_counted() {
         let (store, path, _folder) = store().await;
+        let result = store.get_opts(&path, GetOptions::new().with_range(Some(10..15))).await.unwrap();
+        assert!(matches!(result.payload, GetResultPayload::Stream(..)));
+        assert_eq!(result.bytes().await.unwrap().as_ref(), [7; 5]);
+        assert_eq!(store.reads(), Reads { requests: 1, bytes: 5 });
+
+        store.set_counting(false);
         let result = store.get(&path).await.unwrap();
         assert!(matches!(result.payload, GetResultPayload::File(..)));
-        assert_eq!(store.reads(), Reads { requests: 1, bytes: 1000 });
+        store.get_ranges(&path, &[0..10]).await.unwrap();
+        assert_eq!(store.reads(), Reads { requests: 1, bytes: 5 });
     }
 
     #[tokio::test]

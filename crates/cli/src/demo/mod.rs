@@ -255,6 +255,7 @@ async fn compare(
         Engine::ALL.into_iter().map(|engine| (engine, Ok(Vec::new()))).collect();
     let mut reference: Option<(Engine, Answer)> = None;
     let mut disagreement = None;
+    let mut reads = vec![None; results.len()];
     for round in 0..=repeat {
         // Each round begins with the next engine, so that none has always the same one before it.
         for turn in 0..results.len() {
@@ -262,15 +263,20 @@ async fn compare(
             let index = (round + turn) % results.len();
             let (engine, result) = &mut results[index];
             let Ok(runs) = result else { continue };
-            match engines::run(*engine, &query, data, partitions).await {
-                Ok(run) => {
+            // What is read is counted in the first round, which warms up the others.
+            match engines::run(*engine, &query, data, partitions, round == 0).await {
+                Ok(mut run) => {
                     let (other, expected) = reference.get_or_insert_with(|| (*engine, run.answer.clone()));
                     disagreement = disagreement.or_else(|| {
                         let difference = run.answer.difference(expected)?;
                         Some(format!("{engine} against {other}: {difference}"))
                     });
-                    if round > 0 {
-                        runs.push(run);
+                    match reads[index] {
+                        None => reads[index] = Some(run.reads),
+                        Some(reads) => {
+                            run.reads = reads;
+                            runs.push(run);
+                        }
                     }
                 }
                 Err(error) => *result = Err(format!("{error:#}")),

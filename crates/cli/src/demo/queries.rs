@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(number(session.context(), "SELECT count(*) FROM orders").await.unwrap(), 1500);
 
         for query in queries(&constants) {
-            let rows = run(Engine::Stock, &query, &data, 2).await.unwrap().answer.len();
+            let rows = run(Engine::Stock, &query, &data, 2, true).await.unwrap().answer.len();
             let expected = match (query.sort_key, query.name) {
                 (Some(_), _) => 10..=10,
                 (None, "key range") => 700..=1300,

@@ -2,11 +2,11 @@
 
 //! Rows: which rows of what. A range of rows carries in its type the domain it counts in.
 
+mod bits;
 mod ranges;
-mod selection;
 
+pub use bits::scatter;
 pub use ranges::RowRanges;
-pub use selection::Selection;
 
 /// Something whose rows are numbered from 0.
 pub trait Domain: Copy + Clone + std::fmt::Debug + Send + Sync + 'static {
@@ -33,8 +33,4 @@ domain! {
 domain! {
     /// The rows of one row group.
     RowGroupRows, "row-group rows"
-}
-domain! {
-    /// The rows a morsel reads, counted from 0 over its row ranges (gaps left out).
-    MorselRows, "morsel rows"
 }

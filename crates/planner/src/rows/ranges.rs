@@ -6,6 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use arrow::buffer::BooleanBuffer;
+
 use super::{Domain, FragmentRows, RowGroupRows};
 
 /// A set of rows as ranges that are sorted, disjoint, non-empty, and not adjacent.
@@ -179,6 +181,32 @@ impl RowRanges<FragmentRows> {
 }
 
 impl RowRanges<RowGroupRows> {
+    /// The rows that are set in `bits`, which has one bit for each of these rows.
+    pub fn select(&self, bits: &BooleanBuffer) -> Self {
+        let mut out = Self::empty();
+        let mut slices = bits.set_slices().map(|(start, end)| start as u64..end as u64).peekable();
+        let mut at = 0;
+        for range in self.iter() {
+            let end = at + range.end - range.start;
+            while let Some(slice) = slices.peek().filter(|slice| slice.start < end).cloned() {
+                out.push(range.start + slice.start.max(at) - at..range.start + slice.end.min(end) - at);
+                if slice.end > end {
+                    break;
+                }
+                slices.next();
+            }
+            at = end;
+        }
+        out
+    }
+
+    /// The same rows counted from another row on, which is none after the first of them.
+    pub fn counted_from(&self, start: u64) -> Self {
+        let mut out = Self::empty();
+        self.iter().for_each(|r| out.push(r.start.saturating_sub(start)..r.end.saturating_sub(start)));
+        out
+    }
+
     /// These rows of a row group that starts at fragment row `start`, as fragment rows.
     pub fn in_fragment(&self, start: u64) -> RowRanges<FragmentRows> {
         let mut out = RowRanges::empty();

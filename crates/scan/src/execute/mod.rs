@@ -2,29 +2,33 @@
 
 //! Running a fragment's plans over the rows of a morsel.
 //!
-//! The bytes of all segments that a morsel needs are fetched in one go; then conjunct after conjunct is
-//! evaluated over the rows that the ones before have left, and the output columns are filtered down to
-//! the survivors. Each segment is decoded at most once. A conjunct never sees a row that an earlier one
-//! has removed, so a conjunct that can fail doesn't fail for such a row. NULL counts as false.
+//! Conjunct after conjunct is evaluated over the rows that the ones before have left, each reading its own
+//! columns for these rows alone; then the output columns are read for the survivors. What is read is pages:
+//! a page in which no row matters any more is neither fetched nor decoded. A conjunct over one
+//! dictionary-encoded column is asked once for each value of the dictionary.
+//!
+//! A conjunct that can fail never sees a row that an earlier one has removed. NULL counts as false.
 
-mod evaluate;
-mod needs;
+mod filter;
+mod prepared;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
-use arrow::array::{ArrayRef, AsArray};
-use datafusion_common::{ScalarValue, internal_datafusion_err};
+use arrow::array::{ArrayRef, AsArray, BooleanBufferBuilder};
+use arrow::buffer::BooleanBuffer;
+use datafusion_common::{DataFusionError, internal_datafusion_err};
 use object_store::path::Path;
-use trommel_planner::plan::SegmentId;
-use trommel_planner::rows::{FragmentRows, MorselRows, RowGroupRows, RowRanges, Selection};
+use trommel_planner::rows::{FragmentRows, RowRanges};
 
-use self::evaluate::Evaluator;
-use self::needs::Needs;
+pub use self::filter::{FilterStep, StepCounts};
+
+use self::prepared::{Context, Part, Prepared, Stream};
 use crate::ScanError;
 use crate::fragment::OpenFragment;
-use crate::io::{HeldBytes, RangeReader};
+use crate::io::{FetchedRanges, RangeReader};
 use crate::lower::ReadPlan;
 use crate::segments::SegmentReader;
 
@@ -33,24 +37,81 @@ use crate::segments::SegmentReader;
 pub struct Morsel<'a> {
     /// The rows to read.
     pub rows: &'a RowRanges<FragmentRows>,
-    /// Rows that are known to satisfy every conjunct, so that none is evaluated for them.
+    /// Rows that are known to satisfy every static conjunct, so that none is evaluated for them.
     pub proven: &'a RowRanges<FragmentRows>,
-    /// The values of the conjuncts' parameter slots.
-    pub params: &'a [ScalarValue],
+    /// The conjuncts of live filters that are worth asking, besides the plan's own.
+    pub live: &'a [FilterStep],
 }
 
-/// The rows of a morsel that satisfy the conjuncts.
+/// Some output rows of a morsel.
 #[derive(Debug, Clone)]
-pub struct MorselOutput {
-    /// One array for each projected column, in output order, with the surviving rows in the file's order.
+pub struct Batch {
+    /// One array for each projected column, in output order.
     pub columns: Vec<ArrayRef>,
-    /// How many rows survived; the only result when no column is projected.
-    pub rows: u64,
-    /// For how many rows something was decoded.
-    pub rows_decoded: u64,
+    /// How many rows there are; the only result when no column is projected.
+    pub rows: usize,
 }
 
-/// Reads the rows of a morsel that satisfy `plan`'s conjuncts. Plans that read no segment do no I/O.
+/// The rows of a morsel that satisfy the conjuncts, in the file's order, decoded as they are asked for. All
+/// bytes are at hand.
+#[derive(Debug)]
+pub struct MorselBatches {
+    path: Path,
+    parts: VecDeque<(Stream, usize)>,
+    rows: u64,
+    rows_decoded: u64,
+    dropped: Dropped,
+}
+
+/// The rows that conjuncts dropped.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dropped {
+    /// Those that the plan's own conjuncts dropped.
+    pub fixed: u64,
+    /// Those that live filters dropped.
+    pub live: u64,
+    /// How often a live filter failed, and dropped nothing.
+    pub failures: u64,
+}
+
+impl MorselBatches {
+    /// How many rows of the morsel satisfy the conjuncts, whether they have been asked for or not.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// For how many rows of the morsel something is decoded, in the column of which most are.
+    pub fn rows_decoded(&self) -> u64 {
+        self.rows_decoded
+    }
+
+    /// The rows that were dropped.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    /// The next rows, up to `rows` of them; `None` when there are no more.
+    ///
+    /// # Errors
+    /// When bytes don't decode, or a column declared NOT NULL has a NULL.
+    pub fn next(&mut self, rows: usize) -> Result<Option<Batch>, ScanError> {
+        let Some((stream, left)) = self.parts.front_mut() else { return Ok(None) };
+        let rows = rows.clamp(1, *left);
+        let output = stream.next(rows, &[], &self.path)?;
+        let output = output.as_struct_opt().ok_or_else(|| {
+            plan_error(&self.path, internal_datafusion_err!("an output of type {}", output.data_type()))
+        })?;
+        *left -= rows;
+        if *left == 0 {
+            self.parts.pop_front();
+        }
+        Ok(Some(Batch { columns: output.columns().to_vec(), rows }))
+    }
+}
+
+/// Filters the rows of a morsel and fetches what the survivors need; plans that read no segment do no I/O.
+///
+/// Decoding costs least when [`MorselBatches::next`] is asked for `batch` rows.
 ///
 /// # Errors
 /// When bytes can't be fetched or decoded, an expression fails for a row, a column declared NOT NULL has
@@ -60,77 +121,110 @@ pub async fn read_morsel(
     plan: &ReadPlan,
     morsel: Morsel<'_>,
     io: &RangeReader,
-) -> Result<MorselOutput, ScanError> {
+    batch: usize,
+) -> Result<MorselBatches, ScanError> {
     let path = &fragment.fragment.location;
-    let needs = Needs::of(plan, &morsel).map_err(|e| plan_error(path, e))?;
-    let ranges = needs.reach(&fragment.segments);
-    if ranges.is_empty() {
-        return run(path, plan, morsel, &needs, &Fetched { reader: &fragment.segments, bytes: &NoBytes });
+    let rows = fragment.metadata.rows();
+    if morsel.rows.span().is_some_and(|span| span.end > rows) {
+        return Err(plan_error(path, internal_datafusion_err!("{:?} of {rows} rows", morsel.rows)));
     }
-    let bytes = io.fetch(ranges, &needs.dictionaries(&fragment.segments)).await?;
-    run(path, plan, morsel, &needs, &Fetched { reader: &fragment.segments, bytes: &bytes })
-}
-
-/// Where decoded segments come from.
-trait Segments {
-    /// Exactly these rows of a segment.
-    fn decode(&self, segment: &SegmentId, rows: &RowRanges<RowGroupRows>) -> Result<ArrayRef, ScanError>;
-}
-
-/// Decodes from bytes in memory.
-struct Fetched<'a> {
-    reader: &'a SegmentReader,
-    bytes: &'a dyn HeldBytes,
-}
-
-impl Segments for Fetched<'_> {
-    fn decode(&self, segment: &SegmentId, rows: &RowRanges<RowGroupRows>) -> Result<ArrayRef, ScanError> {
-        self.reader.decode(segment, rows, self.bytes)
-    }
-}
-
-struct NoBytes;
-
-impl HeldBytes for NoBytes {
-    fn get(&self, _: &Range<u64>) -> Option<bytes::Bytes> {
-        None
-    }
-}
-
-/// Runs a plan over segments that are at hand.
-fn run(
-    path: &Path,
-    plan: &ReadPlan,
-    morsel: Morsel<'_>,
-    needs: &Needs,
-    segments: &dyn Segments,
-) -> Result<MorselOutput, ScanError> {
-    let mut evaluator = Evaluator::new(path, morsel, needs, segments);
-    let unproven = Selection::Ranges(needs.unproven_in_morsel().clone(), morsel.rows.len());
-    let mut selected = Selection::All(morsel.rows.len());
-    for conjunct in plan.conjuncts() {
-        let asked = if morsel.proven.is_empty() { selected.clone() } else { selected.and(&unproven) };
-        if asked.count() == 0 {
-            continue;
+    let steps: Vec<&FilterStep> = plan.steps().iter().chain(morsel.live).collect();
+    let mut batches = MorselBatches {
+        path: path.clone(),
+        parts: VecDeque::new(),
+        rows: 0,
+        rows_decoded: 0,
+        dropped: Dropped::default(),
+    };
+    for part in Part::of(morsel.rows, fragment.metadata.row_groups()) {
+        let mut reading = Reading::new(fragment, io, batches.dropped);
+        let unproven = unproven(&part, morsel.proven);
+        let selected = filter::filter(&steps, &part, unproven.as_ref(), &mut reading).await?;
+        let survivors = selected.as_ref().map_or(part.rows.len() as usize, BooleanBuffer::count_set_bits);
+        if survivors > 0 {
+            let context = reading.context();
+            let output = Prepared::new(plan.projection(), 0, &part, selected.as_ref(), context)?;
+            reading.fetch(&output).await?;
+            batches.parts.push_back((output.start(&reading.held, batch, reading.context())?, survivors));
+            batches.rows += survivors as u64;
         }
-        let keep = evaluator.evaluate(conjunct, &asked)?;
-        let keep = keep.as_boolean_opt().ok_or_else(|| {
-            plan_error(path, internal_datafusion_err!("a filter of type {}", keep.data_type()))
-        })?;
-        let kept = asked.refine(keep);
-        selected = if morsel.proven.is_empty() { kept } else { kept.or(&selected.and(&unproven.not())) };
+        batches.rows_decoded += reading.rows_decoded;
+        batches.dropped = reading.dropped;
     }
-    let rows = selected.count();
-    let output = evaluator.evaluate(plan.projection(), &selected)?;
-    let output = output.as_struct_opt().ok_or_else(|| {
-        plan_error(path, internal_datafusion_err!("an output of type {}", output.data_type()))
-    })?;
-    Ok(MorselOutput { columns: output.columns().to_vec(), rows, rows_decoded: evaluator.rows_decoded() })
+    Ok(batches)
 }
 
-fn plan_error(path: &Path, error: impl Into<datafusion_common::DataFusionError>) -> ScanError {
+/// The bits of the part's rows that aren't proven; `None` when none is proven.
+fn unproven(part: &Part, proven: &RowRanges<FragmentRows>) -> Option<BooleanBuffer> {
+    let proven = proven.in_row_group(&part.group).intersect(&part.rows);
+    if proven.is_empty() {
+        return None;
+    }
+    let mut bits = BooleanBufferBuilder::new(part.rows.len() as usize);
+    for range in part.rows.iter() {
+        let mut at = range.start;
+        for known in proven.clip(&range).iter() {
+            bits.append_n((known.start - at) as usize, true);
+            bits.append_n((known.end - known.start) as usize, false);
+            at = known.end;
+        }
+        bits.append_n((range.end - at) as usize, true);
+    }
+    Some(bits.finish())
+}
+
+/// The bytes at hand of one part, and getting more.
+struct Reading<'a> {
+    fragment: &'a OpenFragment,
+    io: &'a RangeReader,
+    held: FetchedRanges,
+    rows_decoded: u64,
+    dropped: Dropped,
+}
+
+impl<'a> Reading<'a> {
+    fn new(fragment: &'a OpenFragment, io: &'a RangeReader, dropped: Dropped) -> Self {
+        Self { fragment, io, held: FetchedRanges::default(), rows_decoded: 0, dropped }
+    }
+
+    fn path(&self) -> &'a Path {
+        &self.fragment.fragment.location
+    }
+
+    fn segments(&self) -> &'a SegmentReader {
+        &self.fragment.segments
+    }
+
+    fn context(&self) -> Context<'a> {
+        Context { path: self.path(), segments: self.segments() }
+    }
+
+    fn note_decoded(&mut self, rows: u64) {
+        self.rows_decoded = self.rows_decoded.max(rows);
+    }
+
+    /// Fetches all that a prepared plan reads.
+    async fn fetch(&mut self, prepared: &Prepared) -> Result<(), ScanError> {
+        let segments = self.segments();
+        let (mut ranges, mut dictionaries) = (Vec::new(), Vec::new());
+        for read in prepared.reads() {
+            self.note_decoded(read.rows.len());
+            ranges.extend(segments.reach(&read.segment, &read.rows));
+            dictionaries.extend(segments.dictionaries(&read.segment));
+        }
+        self.io.fetch(&mut self.held, ranges, &dictionaries).await
+    }
+
+    /// Fetches ranges, among them these dictionary pages.
+    async fn fetch_ranges(
+        &mut self,
+        ranges: Vec<Range<u64>>,
+        dictionaries: &[Range<u64>],
+    ) -> Result<(), ScanError> {
+        self.io.fetch(&mut self.held, ranges, dictionaries).await
+    }
+}
+
+fn plan_error(path: &Path, error: impl Into<DataFusionError>) -> ScanError {
     ScanError::Plan { path: path.clone(), source: Box::new(error.into()) }
 }
-
-/// Ranges of a morsel's rows, counted over the morsel.
-type InMorsel = RowRanges<MorselRows>;

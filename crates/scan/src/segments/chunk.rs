@@ -6,15 +6,18 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::buffer::BooleanBuffer;
 use bytes::{Buf, Bytes, buf::Reader};
+use parking_lot::Mutex;
 use parquet::arrow::arrow_reader::RowGroups;
-use parquet::basic::{Compression, Type};
+use parquet::basic::{Compression, Encoding, EncodingMask, Type};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnDescriptor;
 use trommel_planner::rows::{RowGroupRows, RowRanges};
 
 use super::pages::CheckedPages;
@@ -64,7 +67,66 @@ impl<'a> Chunk<'a> {
         (self.range.start < first).then_some(self.range.start..first)
     }
 
-    fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
+    /// The rows of the touched pages: those among `rows` that share a page with one that is `selected`
+    /// (one bit for each of `rows`). All of `rows` where it isn't known where the pages are.
+    pub fn touched(
+        &self,
+        rows: &RowRanges<RowGroupRows>,
+        selected: &BooleanBuffer,
+    ) -> RowRanges<RowGroupRows> {
+        if self.pages.is_none() {
+            return rows.clone();
+        }
+        let (mut touched, mut at) = (RowRanges::empty(), 0);
+        for page in self.page_rows() {
+            let of_page = rows.clip(&page);
+            let len = of_page.len() as usize;
+            if len > 0 && selected.slice(at, len).count_set_bits() > 0 {
+                of_page.iter().for_each(|range| touched.push(range));
+            }
+            at += len;
+        }
+        touched
+    }
+
+    /// Whether every value is a code of the dictionary page, of which it is known where it is.
+    pub fn is_dictionary_encoded(&self) -> bool {
+        let only = |mask: &EncodingMask| {
+            mask.is_only(Encoding::RLE_DICTIONARY) || mask.is_only(Encoding::PLAIN_DICTIONARY)
+        };
+        self.dictionary().is_some() && self.metadata.page_encoding_stats_mask().is_some_and(only)
+    }
+
+    /// Whether values are of any length.
+    pub fn is_variable(&self) -> bool {
+        self.metadata.column_type() == Type::BYTE_ARRAY
+    }
+
+    /// How many bytes a value takes at least, outside a dictionary.
+    pub fn least_bytes(&self) -> usize {
+        match self.metadata.column_type() {
+            Type::FIXED_LEN_BYTE_ARRAY => usize::try_from(self.column().type_length()).unwrap_or(0).max(1),
+            Type::BOOLEAN => 0,
+            Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            Type::INT96 => 12,
+        }
+    }
+
+    /// What describes the column.
+    pub fn column(&self) -> &ColumnDescriptor {
+        self.metadata.column_descr()
+    }
+
+    /// The rows of each page; none where it isn't known where the pages are.
+    pub fn page_rows(&self) -> Vec<Range<u64>> {
+        let pages = self.pages.unwrap_or_default();
+        let starts = pages.iter().map(|page| page.first_row_index as u64);
+        starts.clone().zip(starts.skip(1).chain([self.rows])).map(|(start, end)| start..end).collect()
+    }
+
+    /// The pages, the dictionary first, from bytes that are held.
+    pub fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
         // The page reader takes a dictionary offset at its word.
         let dictionary = self.metadata.dictionary_page_offset().filter(|d| *d as u64 == self.range.start);
         let metadata = self.metadata.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
@@ -138,20 +200,26 @@ impl ChunkReader for ChunkBytes {
     }
 }
 
-/// The chunks of some leaves of one row group.
+/// The pages of some leaves of one row group, each of which is read once.
 pub(super) struct Chunks<'a> {
     parquet: &'a ParquetMetaData,
     rows: u64,
-    chunks: HashMap<usize, (Chunk<'a>, Arc<ChunkBytes>)>,
+    pages: Mutex<HashMap<usize, Result<Box<dyn PageReader>>>>,
 }
 
 impl<'a> Chunks<'a> {
     pub fn new(file: &'a FragmentMetadata, rows: u64) -> Self {
-        Self { parquet: file.parquet(), rows, chunks: HashMap::new() }
+        Self { parquet: file.parquet(), rows, pages: Mutex::default() }
     }
 
-    pub fn insert(&mut self, leaf: usize, chunk: Chunk<'a>, bytes: ChunkBytes) {
-        self.chunks.insert(leaf, (chunk, Arc::new(bytes)));
+    /// Serves these pages for a leaf.
+    pub fn serve(&mut self, leaf: usize, pages: Box<dyn PageReader>) {
+        self.pages.get_mut().insert(leaf, Ok(pages));
+    }
+
+    /// Serves a chunk's pages.
+    pub fn serve_held(&mut self, leaf: usize, chunk: &Chunk<'_>, bytes: ChunkBytes) {
+        self.pages.get_mut().insert(leaf, chunk.page_reader(&Arc::new(bytes)));
     }
 }
 
@@ -161,11 +229,9 @@ impl RowGroups for Chunks<'_> {
     }
 
     fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>> {
-        let (chunk, bytes) = self
-            .chunks
-            .get(&leaf)
-            .ok_or_else(|| ParquetError::General(format!("leaf {leaf} is not part of the column")))?;
-        Ok(Box::new(OneChunk(Some(chunk.page_reader(bytes)))))
+        let pages = self.pages.lock().remove(&leaf);
+        let unknown = || ParquetError::General(format!("leaf {leaf} is not part of the column"));
+        Ok(Box::new(OneChunk(Some(pages.ok_or_else(unknown)?))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {

@@ -6,6 +6,8 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
+use super::hybrid::Runs;
+
 /// The pages of a reader, each checked as it is read:
 ///
 /// * a page of dictionary codes comes after a dictionary (the decoders panic else);
@@ -77,59 +79,5 @@ fn has_repetition_levels(page: &Page, max_level: i16) -> bool {
         Page::DataPageV2 { buf, rep_levels_byte_len, .. } => buf.get(..*rep_levels_byte_len as usize),
     };
     let width = (i16::BITS - max_level.leading_zeros()) as usize;
-    levels.is_some_and(|levels| count_hybrid(levels, width, page.num_values() as usize))
-}
-
-/// Whether data in Parquet's hybrid of run lengths and bit packing holds at least `wanted` values.
-fn count_hybrid(mut data: &[u8], width: usize, wanted: usize) -> bool {
-    let mut left = wanted;
-    while left > 0 {
-        let Some(header) = read_varint(&mut data).filter(|header| *header != 0) else { return false };
-        let count = (header >> 1) as u32 as usize;
-        let (values, bytes) = if header & 1 == 1 {
-            // The last group may be cut short.
-            let bytes = count.saturating_mul(width).min(data.len());
-            (count.saturating_mul(8).min(bytes * 8 / width), bytes)
-        } else {
-            (count, width.div_ceil(8))
-        };
-        let Some(rest) = data.get(bytes..) else { return false };
-        data = rest;
-        left = left.saturating_sub(values);
-    }
-    true
-}
-
-fn read_varint(data: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = data.split_first()?;
-        *data = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::run(&[10 << 1, 1], 10, true)]
-    #[case::run_too_short(&[10 << 1, 1], 11, false)]
-    #[case::run_without_value(&[10 << 1], 1, false)]
-    #[case::packed(&[3, 0b1010_1010], 8, true)]
-    #[case::packed_and_run(&[3, 0, 4 << 1, 0], 12, true)]
-    #[case::packed_cut_short(&[5, 0], 9, false)]
-    #[case::padding_ends_it(&[2, 0, 0, 8, 0], 3, false)]
-    #[case::nothing(&[], 1, false)]
-    #[case::endless_header(&[0xff; 12], 1, false)]
-    fn levels_are_counted(#[case] data: &[u8], #[case] wanted: usize, #[case] expect: bool) {
-        assert_eq!(count_hybrid(data, 1, wanted), expect);
-    }
+    levels.is_some_and(|levels| Runs::new(levels, width, page.num_values() as usize).all(|run| run.is_ok()))
 }

@@ -23,6 +23,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 use trommel_planner::index::FragmentCol;
 
+mod selected;
+
 use super::*;
 use crate::io::FetchedRanges;
 use crate::testing::{metadata, parquet, write, write_batch};

@@ -19,7 +19,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::adapt::cast_array;
 use crate::fragment::{Fragment, OpenFragment};
-use crate::io::{IoCounters, RangeReader};
+use crate::io::{Distance, IoCounters, RangeReader};
 use crate::metadata::FragmentMetadata;
 
 /// How many rows the file has, in row groups of 100.
@@ -104,7 +104,7 @@ impl Fixture {
         let fragment = Fragment::new(store.head(&path).await.unwrap()).with_partition_values(vec![part]);
         let metadata = FragmentMetadata::load(&erased, &fragment, &counters).await.unwrap();
         let table = table(metadata.schema());
-        let io = RangeReader::new(erased, &fragment, Arc::clone(&counters));
+        let io = RangeReader::new(erased, &fragment, Distance::Remote, Arc::clone(&counters));
         let fragment = OpenFragment::open(Arc::new(fragment), Arc::new(metadata), &table, 1).unwrap();
         let column = |field: &Arc<Field>| match field.name().as_str() {
             "missing" => new_null_array(field.data_type(), ROWS),

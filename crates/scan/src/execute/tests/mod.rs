@@ -6,9 +6,10 @@ mod fixture;
 
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::UInt64Array;
-use arrow::compute::take;
+use arrow::array::{Array, UInt64Array, new_empty_array};
+use arrow::compute::{concat, take};
 use arrow::datatypes::{DataType, Schema};
+use datafusion_common::ScalarValue;
 use futures::executor::block_on;
 use insta::assert_snapshot;
 use object_store::ObjectStoreExt as _;
@@ -91,10 +92,47 @@ fn read(
     conjuncts: &[BoundExpression],
     rows: &RowRanges<FragmentRows>,
     proven: &RowRanges<FragmentRows>,
-) -> Result<MorselOutput, ScanError> {
+) -> Result<Output, ScanError> {
     let projection: Vec<_> = projection.iter().map(|c| TableCol(*c)).collect();
-    let plan = ReadPlan::new(&fixture.fragment, &projection, conjuncts)?;
-    block_on(read_morsel(&fixture.fragment, &plan, Morsel { rows, proven, params: &[] }, &fixture.io))
+    let plan = ReadPlan::new(&fixture.fragment, &projection, &counted(conjuncts))?;
+    let morsel = Morsel { rows, proven, live: &[] };
+    collect(block_on(read_morsel(&fixture.fragment, &plan, morsel, &fixture.io, STEP))?, &plan)
+}
+
+/// How many output rows are asked for at a time.
+const STEP: usize = 30;
+
+fn counted(conjuncts: &[BoundExpression]) -> Vec<(BoundExpression, Arc<StepCounts>)> {
+    conjuncts.iter().map(|conjunct| (conjunct.clone(), Arc::default())).collect()
+}
+
+/// All output of a morsel.
+#[derive(Debug)]
+struct Output {
+    columns: Vec<ArrayRef>,
+    rows: u64,
+    rows_decoded: u64,
+}
+
+fn collect(mut batches: MorselBatches, plan: &ReadPlan) -> Result<Output, ScanError> {
+    let mut columns: Vec<_> = plan
+        .projection()
+        .children()
+        .shapes()
+        .iter()
+        .map(|s| vec![new_empty_array(s.field.data_type())])
+        .collect();
+    let (rows, rows_decoded, mut seen) = (batches.rows(), batches.rows_decoded(), 0);
+    while let Some(batch) = batches.next(STEP)? {
+        assert!(batch.rows > 0 && batch.rows <= STEP);
+        assert!(batch.columns.iter().all(|column| column.len() == batch.rows));
+        seen += batch.rows as u64;
+        columns.iter_mut().zip(batch.columns).for_each(|(all, more)| all.push(more));
+    }
+    assert_eq!(seen, rows);
+    let whole =
+        |parts: &Vec<ArrayRef>| concat(&parts.iter().map(|p| p.as_ref()).collect::<Vec<_>>()).unwrap();
+    Ok(Output { columns: columns.iter().map(whole).collect(), rows, rows_decoded })
 }
 
 fn ranges(rows: impl IntoIterator<Item = usize>) -> RowRanges<FragmentRows> {
@@ -227,8 +265,9 @@ fn columns_declared_not_null(#[case] name: &str, #[case] error: Option<&str>) {
     let fragment = OpenFragment::open(Arc::clone(fragment), Arc::clone(metadata), &table, 1).unwrap();
     let plan = ReadPlan::new(&fragment, &[TableCol(number(name))], &[]).unwrap();
     let (rows, proven) = (RowRanges::single(150..200), RowRanges::empty());
-    let morsel = Morsel { rows: &rows, proven: &proven, params: &[] };
-    let output = block_on(read_morsel(&fragment, &plan, morsel, &FIXTURE.io));
+    let morsel = Morsel { rows: &rows, proven: &proven, live: &[] };
+    let output = block_on(read_morsel(&fragment, &plan, morsel, &FIXTURE.io, STEP));
+    let output = output.and_then(|batches| collect(batches, &plan));
     match error {
         None => assert_eq!(output.unwrap().rows, 50),
         Some(error) => assert!(output.unwrap_err().to_string().ends_with(error)),
@@ -269,8 +308,8 @@ fn a_fragment_is_lowered_as_it_is_looked_at() {
 fn plans_of_a_scan() {
     let conjuncts = ["wide > 40", "k > wide", "nest.x < 9", "part = north"].map(|p| predicate(p).0);
     let projection = [TableCol(number("wide")), TableCol(number("dict")), TableCol(number("part"))];
-    let plan = ReadPlan::new(&FIXTURE.fragment, &projection, &conjuncts).unwrap();
-    let wide = &plan.conjuncts()[0];
+    let plan = ReadPlan::new(&FIXTURE.fragment, &projection, &counted(&conjuncts)).unwrap();
+    let wide = plan.steps()[0].plan();
     wide.child(2).unwrap();
     assert_snapshot!(wide.tree(), @r"
     concat: Boolean? × 350
@@ -279,7 +318,7 @@ fn plans_of_a_scan() {
         input = segment_scan(row group 2, column 2): Int32? × 100
       3 not made yet
     ");
-    assert_snapshot!(plan.conjuncts()[1].tree(), @r"
+    assert_snapshot!(plan.steps()[1].plan().tree(), @r"
     eval($.@k > $.@wide): Boolean? × 350
       input = pack: struct of 2 × 350
         @k = concat: Int64? × 350
@@ -287,11 +326,11 @@ fn plans_of_a_scan() {
         @wide = concat: Int64? × 350
           0 … 3 not made yet
     ");
-    assert_snapshot!(plan.conjuncts()[2].tree(), @r"
+    assert_snapshot!(plan.steps()[2].plan().tree(), @r"
     concat: Boolean? × 350
       0 … 3 not made yet
     ");
-    assert_snapshot!(plan.conjuncts()[3].tree(), @r"
+    assert_snapshot!(plan.steps()[3].plan().tree(), @r"
     eval('north' = 'north'): Boolean × 350
       input = pack: struct of 0 × 350
     ");

@@ -1,0 +1,200 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! A plan over some rows of one row group: first what it reads, then its value, a step at a time.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, StructArray};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{DataType, FieldRef, Fields};
+use datafusion_common::{DataFusionError, ScalarValue, internal_datafusion_err};
+use object_store::path::Path;
+use trommel_planner::expr::{BoundExpression, Input, evaluate};
+use trommel_planner::plan::operators::{Concat, Eval, Pack, SegmentScan};
+use trommel_planner::plan::{PlanRef, SegmentId};
+use trommel_planner::rows::{FragmentRows, RowGroupRows, RowRanges};
+
+use super::plan_error;
+use crate::ScanError;
+use crate::io::HeldBytes;
+use crate::segments::{SegmentRead, SegmentReader, SegmentStream};
+
+/// The rows of a morsel in one row group.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// The row group's rows in the fragment.
+    pub group: Range<u64>,
+    /// The morsel's rows in it.
+    pub rows: RowRanges<RowGroupRows>,
+}
+
+impl Part {
+    /// The parts of some rows of a fragment.
+    pub fn of(rows: &RowRanges<FragmentRows>, groups: &[Range<u64>]) -> Vec<Self> {
+        let touched = groups.iter().filter(|group| rows.overlaps(group));
+        touched.map(|group| Self { group: group.clone(), rows: rows.in_row_group(group) }).collect()
+    }
+}
+
+/// What evaluates plans: the file, for errors and bytes, and the values of parameter slots.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub path: &'a Path,
+    pub segments: &'a SegmentReader,
+}
+
+impl Context<'_> {
+    pub fn error(&self, error: impl Into<DataFusionError>) -> ScanError {
+        plan_error(self.path, error)
+    }
+}
+
+/// A plan for the selected rows of a part.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    /// Decodes a segment.
+    Segment { read: SegmentRead, field: FieldRef },
+    /// Puts columns side by side.
+    Pack { fields: Fields, columns: Vec<Prepared> },
+    /// Evaluates an expression.
+    Eval { expression: BoundExpression, input: Box<Prepared> },
+}
+
+impl Prepared {
+    /// Prepares a plan whose rows start at fragment row `start`; `selected` has one bit for each row of
+    /// the part, and all are selected when it is absent. Reads nothing.
+    pub fn new(
+        plan: &PlanRef,
+        start: u64,
+        part: &Part,
+        selected: Option<&BooleanBuffer>,
+        context: Context<'_>,
+    ) -> Result<Self, ScanError> {
+        if let Some(segment) = plan.as_opt::<SegmentScan>() {
+            if start != part.group.start || plan.rows() != part.group.end - part.group.start {
+                return Err(context.error(internal_datafusion_err!("{plan} at {start} isn't {part:?}")));
+            }
+            let read = context.segments.read(segment, &part.rows, selected);
+            return Ok(Self::Segment { read, field: Arc::clone(plan.field()) });
+        }
+        if plan.as_opt::<Concat>().is_some() {
+            let (child, start) = of_group(plan, start, part, context)?;
+            return Self::new(&child, start, part, selected, context);
+        }
+        let child = |number: usize| -> Result<Self, ScanError> {
+            let child = plan.child(number).map_err(|e| context.error(e))?;
+            Self::new(child, start, part, selected, context)
+        };
+        if plan.as_opt::<Pack>().is_some() {
+            let DataType::Struct(fields) = plan.field().data_type() else {
+                return Err(context.error(internal_datafusion_err!("a pack that isn't a struct: {plan}")));
+            };
+            let columns = (0..plan.children().len()).map(child).collect::<Result<_, _>>()?;
+            return Ok(Self::Pack { fields: fields.clone(), columns });
+        }
+        if let Some(eval) = plan.as_opt::<Eval>() {
+            return Ok(Self::Eval { expression: eval.expression.clone(), input: Box::new(child(0)?) });
+        }
+        Err(context.error(internal_datafusion_err!("can't run {}", plan.id())))
+    }
+
+    /// What is read of each segment.
+    pub fn reads(&self) -> Vec<&SegmentRead> {
+        let (mut reads, mut stack) = (Vec::new(), vec![self]);
+        while let Some(node) = stack.pop() {
+            match node {
+                Self::Segment { read, .. } => reads.push(read),
+                Self::Pack { columns, .. } => stack.extend(columns.iter().rev()),
+                Self::Eval { input, .. } => stack.push(input),
+            }
+        }
+        reads
+    }
+
+    /// Starts evaluation, which costs least in steps of `batch` rows.
+    pub fn start(
+        &self,
+        bytes: &dyn HeldBytes,
+        batch: usize,
+        context: Context<'_>,
+    ) -> Result<Stream, ScanError> {
+        Ok(match self {
+            Self::Segment { read, field } => Stream::Segment(
+                Box::new(context.segments.open(read, bytes, batch)?),
+                Arc::clone(field),
+                read.segment,
+            ),
+            Self::Pack { fields, columns } => {
+                let columns = columns.iter().map(|column| column.start(bytes, batch, context));
+                Stream::Pack(fields.clone(), columns.collect::<Result<_, _>>()?)
+            }
+            Self::Eval { expression, input } => {
+                Stream::Eval(expression.clone(), Box::new(input.start(bytes, batch, context)?))
+            }
+        })
+    }
+}
+
+/// The child of a concat that holds a part's row group, and where it starts.
+pub(super) fn of_group(
+    plan: &PlanRef,
+    start: u64,
+    part: &Part,
+    context: Context<'_>,
+) -> Result<(PlanRef, u64), ScanError> {
+    let lost = || context.error(internal_datafusion_err!("{plan} at {start} has no child for {part:?}"));
+    let data = plan.as_opt::<Concat>().ok_or_else(lost)?;
+    let group = part.group.start.saturating_sub(start)..part.group.end.saturating_sub(start);
+    let child = data.children_of(&group).find(|child| data.child_rows(*child) == Some(group.clone()));
+    let child = plan.child(child.ok_or_else(lost)?).map_err(|e| context.error(e))?;
+    Ok((child.clone(), part.group.start))
+}
+
+/// The value of a plan for the selected rows of a part, in order.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Segment(Box<SegmentStream>, FieldRef, SegmentId),
+    Pack(Fields, Vec<Stream>),
+    Eval(BoundExpression, Box<Stream>),
+}
+
+impl Stream {
+    /// The values of the next `rows` rows.
+    pub fn next(&mut self, rows: usize, params: &[ScalarValue], path: &Path) -> Result<ArrayRef, ScanError> {
+        match self {
+            Self::Segment(stream, field, segment) => {
+                let array = stream.next(rows)?;
+                check(&array, field, segment, path)?;
+                Ok(array)
+            }
+            Self::Pack(fields, columns) => {
+                let columns = columns.iter_mut().map(|column| column.next(rows, params, path));
+                let columns = columns.collect::<Result<_, _>>()?;
+                let packed = StructArray::try_new_with_length(fields.clone(), columns, None, rows);
+                Ok(Arc::new(packed.map_err(|e| plan_error(path, e))?))
+            }
+            Self::Eval(expression, input) => {
+                let root = input.next(rows, params, path)?;
+                let value = evaluate(expression, Input { root: &root, params });
+                value.and_then(|value| value.into_array_of_size(rows)).map_err(|e| plan_error(path, e))
+            }
+        }
+    }
+}
+
+/// Checks decoded values against what the plan says of them.
+fn check(array: &ArrayRef, field: &FieldRef, segment: &SegmentId, path: &Path) -> Result<(), ScanError> {
+    let malformed = |detail| Err(ScanError::Malformed { path: path.clone(), detail });
+    let (name, row_group) = (field.name(), segment.row_group);
+    if array.data_type() != field.data_type() {
+        let (found, wanted) = (array.data_type(), field.data_type());
+        return malformed(format!("column \"{name}\" gave values of type {found}, not {wanted}"));
+    }
+    if !field.is_nullable() && array.null_count() > 0 {
+        return malformed(format!(
+            "column \"{name}\" is declared NOT NULL, but has NULLs in row group {row_group}"
+        ));
+    }
+    Ok(())
+}

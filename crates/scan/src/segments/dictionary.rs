@@ -1,0 +1,234 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! Dictionary-encoded chunks: their values apart from their codes.
+//!
+//! A predicate over a column whose chunk has a dictionary needs to be asked once for each value, and for
+//! NULL; then each row is one look-up by its code. The values are decoded by the parquet crate, which is
+//! served the dictionary page as if it were a data page; the codes are read here, straight from their runs:
+//! the public readers give them as arrays of integers only, at about three times the cost
+//! (`benchmarks/benches/decoding.rs`).
+
+use arrow::array::{Array, BooleanArray, BooleanBufferBuilder};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use bytes::{BufMut, Bytes, BytesMut};
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use trommel_planner::rows::{RowGroupRows, RowRanges, scatter};
+
+use super::hybrid::{Damaged, Run, Runs, append_bits, unpack};
+
+/// Which values of a dictionary satisfy a filter, and whether NULL does.
+#[derive(Debug, Clone)]
+pub struct CodeTable {
+    /// One entry for each value: [`KEPT`] or 0.
+    entries: Vec<u8>,
+    null: bool,
+}
+
+const KEPT: u8 = 1;
+/// No code of a sound page.
+const BEYOND: u8 = 2;
+
+impl CodeTable {
+    /// From a filter's value for each value of the dictionary and, last, for NULL; `None` for none at all.
+    pub fn new(values: &BooleanArray) -> Option<Self> {
+        let kept = |at| values.is_valid(at) && values.value(at);
+        let null = values.len().checked_sub(1)?;
+        Some(Self { entries: (0..null).map(|at| u8::from(kept(at))).collect(), null: kept(null) })
+    }
+
+    /// Whether no row can be kept, if some of them may be NULL or not.
+    pub fn keeps_none(&self, nullable: bool) -> bool {
+        !(nullable && self.null) && !self.entries.contains(&KEPT)
+    }
+
+    /// Whether every row is kept, if some of them may be NULL or not.
+    pub fn keeps_all(&self, nullable: bool) -> bool {
+        (!nullable || self.null) && !self.entries.contains(&0)
+    }
+
+    /// The entries with one for each code of `width` bits, as far as that is few.
+    fn padded(&self, width: usize) -> Vec<u8> {
+        let mut entries = self.entries.clone();
+        if width <= 16 {
+            entries.resize(entries.len().max(1 << width), BEYOND);
+        }
+        entries
+    }
+}
+
+/// Looks codes up in a table, page after page.
+pub(super) struct Lookup<'a> {
+    table: &'a CodeTable,
+    padded: Option<(usize, Vec<u8>)>,
+    kept: BooleanBufferBuilder,
+}
+
+impl<'a> Lookup<'a> {
+    pub fn new(table: &'a CodeTable, rows: usize) -> Self {
+        Self { table, padded: None, kept: BooleanBufferBuilder::new(rows) }
+    }
+
+    /// Appends rows that aren't asked for.
+    pub fn skip(&mut self, rows: usize) {
+        self.kept.append_n(rows, false);
+    }
+
+    /// Appends some rows of a page, as ranges counted in it.
+    pub fn page(&mut self, page: &Page, max_def_level: i16, rows: &RowRanges<RowGroupRows>) -> Result<()> {
+        let count = page.num_values() as usize;
+        if rows.span().is_some_and(|span| span.end > count as u64) {
+            return Err(damaged("a page ends before its rows do"));
+        }
+        if !matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY) {
+            return Err(damaged("a page isn't in the encoding that the footer says"));
+        }
+        let (levels, codes) = parts(page, max_def_level)?;
+        let valid = levels.map(|levels| validity(levels, count)).transpose()?.filter(|v| v.null_count() > 0);
+        let kept = match &valid {
+            None => self.codes(codes, count)?,
+            Some(valid) => {
+                let kept = scatter(valid.inner(), &self.codes(codes, count - valid.null_count())?);
+                if self.table.null { &kept | &!valid.inner() } else { kept }
+            }
+        };
+        for range in rows.iter() {
+            self.kept.append_buffer(&kept.slice(range.start as usize, (range.end - range.start) as usize));
+        }
+        Ok(())
+    }
+
+    /// Which of a page's codes are those of values that are kept.
+    fn codes(&mut self, codes: &[u8], count: usize) -> Result<BooleanBuffer> {
+        if count == 0 {
+            return Ok(BooleanBuffer::new_unset(0));
+        }
+        let (width, data) = codes.split_first().ok_or_else(|| damaged("a page of codes is empty"))?;
+        let width = usize::from(*width);
+        if width > 32 {
+            return Err(damaged("codes of a page have more than 32 bits"));
+        }
+        let entries = match &self.padded {
+            Some((padded, entries)) if *padded == width => entries,
+            _ => &self.padded.insert((width, self.table.padded(width))).1,
+        };
+        let (mut found, mut seen) = (Vec::with_capacity(count), 0u8);
+        for run in Runs::new(data, width, count) {
+            match run.map_err(|Damaged| damaged("codes of a page end early"))? {
+                Run::Repeated(code, n) => {
+                    let entry = entries.get(code as usize).copied().unwrap_or(BEYOND);
+                    seen |= entry;
+                    found.resize(found.len() + n, entry);
+                }
+                Run::Packed(bytes, n) => unpack(bytes, width, 0..n, |code| {
+                    let entry = entries.get(code as usize).copied().unwrap_or(BEYOND);
+                    seen |= entry;
+                    found.push(entry);
+                }),
+            }
+        }
+        if seen & BEYOND != 0 {
+            return Err(damaged("a code is beyond its dictionary"));
+        }
+        Ok(BooleanBuffer::collect_bool(found.len(), |at| found[at] == KEPT))
+    }
+
+    pub fn finish(mut self) -> BooleanBuffer {
+        self.kept.finish()
+    }
+}
+
+/// The definition levels of a page, unless there are none, and its values.
+fn parts(page: &Page, max_def_level: i16) -> Result<(Option<&[u8]>, &[u8])> {
+    let early = || damaged("a page ends within its levels");
+    match page {
+        Page::DataPage { buf, .. } if max_def_level == 0 => Ok((None, buf)),
+        Page::DataPage { buf, def_level_encoding: Encoding::RLE, .. } => {
+            let (length, rest) = buf.split_first_chunk::<4>().ok_or_else(early)?;
+            let split = rest.split_at_checked(u32::from_le_bytes(*length) as usize);
+            split.map(|(levels, values)| (Some(levels), values)).ok_or_else(early)
+        }
+        Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            let rest = buf.get(*rep_levels_byte_len as usize..).ok_or_else(early)?;
+            let (levels, values) = rest.split_at_checked(*def_levels_byte_len as usize).ok_or_else(early)?;
+            Ok(((max_def_level > 0).then_some(levels), values))
+        }
+        _ => Err(damaged("a page's levels are in an encoding long out of use")),
+    }
+}
+
+/// Which of a page's rows aren't NULL.
+fn validity(levels: &[u8], rows: usize) -> Result<NullBuffer> {
+    let mut bits = BooleanBufferBuilder::new(rows);
+    for run in Runs::new(levels, 1, rows) {
+        append_bits(run.map_err(|Damaged| damaged("a page's levels end early"))?, &mut bits);
+    }
+    Ok(NullBuffer::new(bits.finish()))
+}
+
+fn damaged(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
+}
+
+/// A dictionary page served as a page of data, so that the usual readers decode it as the column's type.
+pub(super) struct AsData(Option<Page>);
+
+impl AsData {
+    pub fn new(dictionary: &Page, max_def_level: i16) -> Self {
+        let (buf, num_values) = (dictionary.buffer(), dictionary.num_values());
+        Self(Some(Page::DataPage {
+            buf: if max_def_level > 0 { with_levels(buf, num_values) } else { buf.clone() },
+            num_values,
+            encoding: Encoding::PLAIN,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        }))
+    }
+}
+
+/// Values with definition levels that say that none is NULL.
+fn with_levels(values: &Bytes, count: u32) -> Bytes {
+    let mut levels = BytesMut::new();
+    let mut header = u64::from(count) << 1;
+    while header >= 0x80 {
+        levels.put_u8(header as u8 | 0x80);
+        header >>= 7;
+    }
+    levels.put_u8(header as u8);
+    levels.put_u8(1);
+    let mut page = BytesMut::with_capacity(4 + levels.len() + values.len());
+    page.put_u32_le(levels.len() as u32);
+    page.extend_from_slice(&levels);
+    page.extend_from_slice(values);
+    page.freeze()
+}
+
+impl Iterator for AsData {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(Ok)
+    }
+}
+
+impl PageReader for AsData {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        Ok(self.0.take())
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        let rows = |page: &Page| page.num_values() as usize;
+        Ok(self.0.as_ref().map(|page| PageMetadata {
+            num_rows: Some(rows(page)),
+            num_levels: Some(rows(page)),
+            is_dict: false,
+        }))
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.0 = None;
+        Ok(())
+    }
+}
