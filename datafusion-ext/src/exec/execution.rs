@@ -12,7 +12,7 @@ use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{FilterStep, StepCounts};
-use trommel_scan::io::Kept;
+use trommel_scan::io::{Distance, Kept};
 use trommel_scan::lower::ReadPlan;
 
 use super::FilteredReadExec;
@@ -75,7 +75,20 @@ pub struct Execution {
     counts: Vec<Arc<StepCounts>>,
     /// What decoding output rows cost so far.
     output: OutputCost,
+    survivors: Survivors,
+    /// The generation of the live filters at the start.
+    first_generation: u64,
 }
+
+/// How many rows were filtered so far, and how many of them are left.
+#[derive(Debug, Default)]
+struct Survivors {
+    asked: AtomicU64,
+    left: AtomicU64,
+}
+
+/// As many rows as there are in a page, about.
+const ROWS_OF_A_PAGE: f64 = 20_000.0;
 
 /// What decoding output rows cost so far.
 #[derive(Debug, Default)]
@@ -117,6 +130,8 @@ impl Execution {
         Self {
             counts: (0..conjuncts).map(|_| Arc::default()).collect(),
             output: OutputCost::default(),
+            survivors: Survivors::default(),
+            first_generation: live.generation(),
             projection,
             filters,
             live,
@@ -171,6 +186,29 @@ impl Execution {
         self.output.nanos.fetch_add(elapsed.as_nanos() as u64, Relaxed);
     }
 
+    /// Adds a morsel's rows, and those of them that are left.
+    pub fn add_survivors(&self, asked: u64, left: u64) {
+        self.survivors.asked.fetch_add(asked, Relaxed);
+        self.survivors.left.fetch_add(left, Relaxed);
+    }
+
+    /// Whether most pages of the output are expected to hold a row that is left, as far as experience tells.
+    pub fn most_pages_survive(&self) -> bool {
+        let (asked, left) = (self.survivors.asked.load(Relaxed), self.survivors.left.load(Relaxed));
+        if asked == 0 {
+            return !self.is_urgent();
+        }
+        let none_of_a_page = (1.0 - left as f64 / asked as f64).powf(ROWS_OF_A_PAGE);
+        none_of_a_page < 0.5
+    }
+
+    /// Whether more morsels than the next one are worth reading already: where the files are far away, and
+    /// the next ones aren't likely to be excluded by what the first one tells.
+    pub fn reads_ahead(&self) -> bool {
+        let far = self.scan.snapshot.fragments.iter().any(|f| f.distance == Distance::Remote);
+        far && (!self.is_urgent() || self.live.generation() > self.first_generation || self.live.has_known())
+    }
+
     /// Whether whoever wants the rows learns from each of them what else it wants: they mustn't be held back.
     pub fn is_urgent(&self) -> bool {
         self.scan.live.iter().any(|live| !matches!(live.origin(), Origin::Join { .. }))
@@ -217,21 +255,19 @@ impl Execution {
         }
     }
 
-    /// The morsel as it is to be read now: `None` if the live filters moved and no row of it matters any
-    /// more. The last look before its requests go out.
-    pub fn last_look(&self, morsel: Morsel, metrics: &ScanMetrics) -> Option<Morsel> {
+    /// Whether a morsel that is being read still matters: the live filters may have moved since it was claimed.
+    pub fn still_matters(&self, morsel: &Morsel, metrics: &ScanMetrics) -> bool {
         if morsel.generation == self.live.generation() {
-            return Some(morsel);
+            return true;
         }
         let _judging = metrics.judging.timer();
-        let Morsel { fragment, rows, proven, kept, .. } = morsel;
-        match self.judge_live(fragment, rows, proven, metrics) {
-            Some(morsel) => Some(Morsel { kept, ..morsel }),
-            None => {
-                kept.iter().for_each(|kept| kept.done());
-                None
-            }
+        let judgement = self.live.judge(self.zones(morsel.fragment), morsel.rows.clone());
+        let matters = !judgement.may.is_empty();
+        if !matters {
+            metrics.pages_live.add(self.grids[morsel.fragment].cells(&morsel.rows));
+            morsel.kept.iter().for_each(|kept| kept.done());
         }
+        matters
     }
 
     fn judge_live(

@@ -80,13 +80,12 @@ impl ScanMetrics {
         }
     }
 
-    /// Adds one morsel's filtering and fetching: how long it took, and the store's counts after and before it.
-    pub fn add_read(&self, elapsed: Duration, after: &IoSoFar, before: &IoSoFar) {
-        self.bytes_scanned.add((after.bytes - before.bytes) as usize);
-        self.requests.add((after.requests - before.requests) as usize);
-        let waited = after.waited.saturating_sub(before.waited);
+    /// Adds one morsel's filtering and fetching: how long it took, and what was asked of the store.
+    pub fn add_read(&self, elapsed: Duration, io: &IoCounters) {
+        self.bytes_scanned.add(io.bytes() as usize);
+        self.requests.add(io.requests() as usize);
         self.reading.add_duration(elapsed);
-        self.baseline.elapsed_compute().add_duration(elapsed.saturating_sub(waited));
+        self.baseline.elapsed_compute().add_duration(elapsed.saturating_sub(io.waited()));
     }
 
     /// Adds the decoding of output rows.
@@ -98,20 +97,5 @@ impl ScanMetrics {
     /// Adds what reading footers took.
     pub fn add_planning(&self, io: &IoCounters) {
         self.metadata_bytes.add(io.bytes() as usize);
-    }
-}
-
-/// What was asked of a store so far.
-#[derive(Debug)]
-pub struct IoSoFar {
-    bytes: u64,
-    requests: u64,
-    waited: Duration,
-}
-
-impl IoSoFar {
-    /// The counts at this moment.
-    pub fn of(io: &IoCounters) -> Self {
-        Self { bytes: io.bytes(), requests: io.requests(), waited: io.waited() }
     }
 }

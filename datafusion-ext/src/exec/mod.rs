@@ -14,7 +14,7 @@
 //! | `execution` | what they share; claiming and judging a unit of work |
 //! | `units`, `queue`, `priority` | cutting the work, handing it out, which first |
 //! | `threshold` | what zones tell a TopK before anything is read |
-//! | `stream` | one partition's loop |
+//! | `stream`, `window` | one partition's loop, and what it reads ahead |
 
 mod display;
 mod execution;
@@ -30,6 +30,7 @@ mod statistics;
 mod stream;
 mod threshold;
 mod units;
+mod window;
 
 use std::sync::Arc;
 

@@ -72,8 +72,7 @@ impl ExecutionPlan for FilteredReadExec {
             exec_datafusion_err!("partition {partition} of a scan with {} partitions", self.partitions)
         })?;
         let metrics = ScanMetrics::new(&self.metrics, partition);
-        let batch_size = context.session_config().batch_size();
-        Ok(stream(self.variant(), partition, execution, metrics, batch_size))
+        Ok(stream(self.variant(), partition, execution, metrics, &context))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

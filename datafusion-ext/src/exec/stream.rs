@@ -3,23 +3,29 @@
 //! One partition's stream: claim, look once more, filter and fetch, decode and put out.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 use trommel_scan::execute::{self, MorselBatches, read_morsel};
-use trommel_scan::io::{IoCounters, RangeReader};
+use trommel_scan::io::{Distance, IoCounters, RangeReader};
 
 use super::FilteredReadExec;
 use super::execution::{Claim, Execution, Morsel};
 use super::executions::Joined;
-use super::metrics::{IoSoFar, ScanMetrics};
+use super::metrics::ScanMetrics;
+use super::units::COMPRESSED_BYTES;
+use super::window::Window;
+
+/// How many bytes all partitions of a scan of distant files read ahead, at most.
+const AHEAD: u64 = 64 << 20;
 
 /// A partition's share of an execution, on its way out.
 struct Reader {
@@ -28,11 +34,16 @@ struct Reader {
     /// Joined at the first poll: nothing is worked out before.
     execution: Option<Arc<Execution>>,
     metrics: ScanMetrics,
-    io: Arc<IoCounters>,
     batch_size: usize,
     schema: SchemaRef,
-    /// The fragment read last, which stays open: the next morsel is likely to be of the same.
+    /// The fragment asked last, which stays open: the next morsel is likely to be of the same.
     file: Option<(usize, RangeReader)>,
+    /// The morsels that are being read.
+    ahead: Window<Arc<Morsel>, Result<ReadMorsel>>,
+    /// The memory of all of these but one.
+    reserved: MemoryReservation,
+    /// Whether there is nothing left to claim.
+    all_claimed: bool,
     /// What is left of the morsel at hand.
     morsel: Option<MorselBatches>,
     /// Gathers small batches; absent where rows mustn't wait for others, or can't be gathered.
@@ -41,24 +52,35 @@ struct Reader {
     spent: u64,
 }
 
+/// A morsel that is filtered and fetched, and what that took.
+struct ReadMorsel {
+    batches: MorselBatches,
+    elapsed: Duration,
+    io: Arc<IoCounters>,
+    asked_live: bool,
+}
+
 /// The stream of one partition. The execution it belongs to is joined here; all work waits for a poll.
 pub fn stream(
     scan: FilteredReadExec,
     partition: usize,
     execution: Joined<OnceExecution>,
     metrics: ScanMetrics,
-    batch_size: usize,
+    context: &TaskContext,
 ) -> SendableRecordBatchStream {
     let schema = Arc::clone(scan.properties.eq_properties.schema());
+    let consumer = MemoryConsumer::new(format!("FilteredReadExec[{partition}]"));
     let reader = Reader {
         scan,
         partition,
         execution: None,
         metrics,
-        io: Arc::default(),
-        batch_size: batch_size.max(1),
+        batch_size: context.session_config().batch_size().max(1),
         schema: Arc::clone(&schema),
         file: None,
+        ahead: Window::default(),
+        reserved: consumer.register(context.memory_pool()),
+        all_claimed: false,
         morsel: None,
         coalescer: None,
         spent: 0,
@@ -87,21 +109,17 @@ impl Reader {
                 }
                 continue;
             }
-            let claim = match execution.limit().exhausted(self.spent) {
-                true => Claim::Done,
-                false => execution.claim(self.partition, |other| joined.has(other), &self.metrics),
-            };
-            match claim {
-                Claim::Done => return self.finish(),
-                Claim::Skipped => {}
-                Claim::Morsel(morsel) => {
-                    if let Some(morsel) = execution.last_look(morsel, &self.metrics) {
-                        self.morsel = Some(self.read(&execution, &morsel).await?);
-                    }
-                }
+            if execution.limit().exhausted(self.spent) {
+                return self.finish();
             }
-            // A long run of skipped units must not keep the thread from other tasks.
-            tokio::task::consume_budget().await;
+            self.claim_ahead(&execution, joined).await;
+            // What was asked for may not matter any more.
+            self.ahead.retain(|morsel| execution.still_matters(morsel, &self.metrics));
+            match self.ahead.next().await {
+                Some((_, read)) => self.morsel = Some(self.take(read?)),
+                None if self.all_claimed => return self.finish(),
+                None => {}
+            }
         }
     }
 
@@ -122,36 +140,64 @@ impl Reader {
         Arc::clone(self.execution.insert(Arc::clone(execution)))
     }
 
-    /// Filters a morsel's rows and fetches what the survivors need.
-    async fn read(&mut self, execution: &Execution, morsel: &Morsel) -> Result<MorselBatches> {
-        let before = IoSoFar::of(&self.io);
-        let start = Instant::now();
-        let plan = execution.read_plan(morsel)?;
-        let live = execution.live_steps(plan);
-        let fragment = execution.fragment(morsel);
-        let io = match &self.file {
-            Some((at, io)) if *at == morsel.fragment => io.clone(),
-            _ => {
-                let (store, io) = (Arc::clone(&fragment.store), Arc::clone(&self.io));
-                let io = RangeReader::new(store, &fragment.open.fragment, fragment.distance, io);
-                self.file.insert((morsel.fragment, io)).1.clone()
+    /// Claims morsels until as many as are worth it are being read.
+    async fn claim_ahead(&mut self, execution: &Arc<Execution>, joined: &Joined<OnceExecution>) {
+        while !self.all_claimed && self.has_room(execution) {
+            match execution.claim(self.partition, |other| joined.has(other), &self.metrics) {
+                Claim::Done => self.all_claimed = true,
+                Claim::Skipped => {}
+                Claim::Morsel(morsel) => {
+                    let morsel = Arc::new(morsel);
+                    let io = self.file(execution, &morsel);
+                    let read = read(Arc::clone(execution), Arc::clone(&morsel), io, self.batch_size);
+                    self.ahead.push(morsel, Box::pin(read));
+                }
             }
-        };
-        let io = io.with_kept(morsel.kept.clone());
-        let rows = execute::Morsel { rows: &morsel.rows, proven: &morsel.proven, live: &live };
-        let batches = read_morsel(&fragment.open, plan, rows, &io, self.batch_size).await?;
-        morsel.kept.iter().for_each(|kept| kept.done());
+            // A long run of skipped units must not keep the thread from other tasks.
+            tokio::task::consume_budget().await;
+        }
+    }
 
-        let (metrics, dropped) = (&self.metrics, batches.dropped());
-        metrics.add_read(start.elapsed(), &IoSoFar::of(&self.io), &before);
+    /// Whether one more morsel may be read: one always, more where that hides the way to a distant store and
+    /// as far as there is memory.
+    fn has_room(&mut self, execution: &Execution) -> bool {
+        if self.ahead.len() == 0 {
+            self.reserved.free();
+            return true;
+        }
+        let most = AHEAD / COMPRESSED_BYTES / self.scan.partitions.max(1) as u64;
+        let reserved = self.reserved.size() as u64 / COMPRESSED_BYTES;
+        if !execution.reads_ahead() || self.ahead.len() as u64 >= most.max(2) {
+            return false;
+        }
+        self.ahead.len() as u64 <= reserved || self.reserved.try_grow(COMPRESSED_BYTES as usize).is_ok()
+    }
+
+    /// The file of a morsel.
+    fn file(&mut self, execution: &Execution, morsel: &Morsel) -> RangeReader {
+        match &self.file {
+            Some((at, file)) if *at == morsel.fragment => file.clone(),
+            _ => {
+                let fragment = execution.fragment(morsel);
+                let (store, counters) = (Arc::clone(&fragment.store), Arc::default());
+                let file = RangeReader::new(store, &fragment.open.fragment, fragment.distance, counters);
+                self.file.insert((morsel.fragment, file)).1.clone()
+            }
+        }
+    }
+
+    /// Counts what reading a morsel took.
+    fn take(&self, read: ReadMorsel) -> MorselBatches {
+        let (metrics, dropped) = (&self.metrics, read.batches.dropped());
+        metrics.add_read(read.elapsed, &read.io);
         metrics.morsels.add(1);
-        metrics.morsels_asked_live.add(usize::from(!live.is_empty()));
-        metrics.rows_decoded.add(batches.rows_decoded() as usize);
-        metrics.rows_matched.add(batches.rows() as usize);
+        metrics.morsels_asked_live.add(usize::from(read.asked_live));
+        metrics.rows_decoded.add(read.batches.rows_decoded() as usize);
+        metrics.rows_matched.add(read.batches.rows() as usize);
         metrics.rows_dropped.add(dropped.fixed as usize);
         metrics.rows_dropped_live.add(dropped.live as usize);
         metrics.errors.add(dropped.failures as usize);
-        Ok(batches)
+        read.batches
     }
 
     /// The next rows of the morsel at hand, as many as the limit grants.
@@ -177,6 +223,7 @@ impl Reader {
 
     /// What is gathered and not put out yet.
     fn finish(&mut self) -> Result<Option<RecordBatch>> {
+        self.reserved.free();
         let Some(coalescer) = &mut self.coalescer else { return Ok(None) };
         coalescer.finish_buffered_batch()?;
         let last = coalescer.next_completed_batch();
@@ -187,6 +234,31 @@ impl Reader {
         self.metrics.baseline.record_output(batch.num_rows());
         Some(batch)
     }
+}
+
+/// Filters a morsel's rows and fetches what the survivors need.
+async fn read(
+    execution: Arc<Execution>,
+    morsel: Arc<Morsel>,
+    file: RangeReader,
+    batch_size: usize,
+) -> Result<ReadMorsel> {
+    let start = Instant::now();
+    let io: Arc<IoCounters> = Arc::default();
+    let file = file.with_counters(Arc::clone(&io)).with_kept(morsel.kept.clone());
+    let plan = execution.read_plan(&morsel)?;
+    let live = execution.live_steps(plan);
+    let rows = execute::Morsel {
+        rows: &morsel.rows,
+        proven: &morsel.proven,
+        live: &live,
+        at_once: file.distance() == Distance::Remote && execution.most_pages_survive(),
+    };
+    let open = &execution.fragment(&morsel).open;
+    let batches = read_morsel(open, plan, rows, &file, batch_size).await?;
+    morsel.kept.iter().for_each(|kept| kept.done());
+    execution.add_survivors(morsel.rows.len(), batches.rows());
+    Ok(ReadMorsel { batches, elapsed: start.elapsed(), io, asked_live: !live.is_empty() })
 }
 
 /// Whether batches can be put together: there must be columns, and dictionaries of several row groups may

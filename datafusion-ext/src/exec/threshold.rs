@@ -49,7 +49,7 @@ pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) 
             Some(prune) => prune.judge(zones, &all, &[]).all,
             None => continue,
         };
-        sure.extend(Sure::of(&column, promise.descending, &proven));
+        sure.extend(Sure::of(&column, promise.descending, &proven).into_iter().flatten());
     }
     let threshold = kth_best(&sure, *k, promise.descending)?;
 

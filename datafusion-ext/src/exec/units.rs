@@ -15,7 +15,7 @@ use trommel_scan::io::Kept;
 use crate::table::Snapshot;
 
 /// The largest unit, in bytes of the columns read as they are in the file.
-const COMPRESSED_BYTES: u64 = 8 << 20;
+pub const COMPRESSED_BYTES: u64 = 8 << 20;
 /// The largest unit, in bytes of the columns read when decompressed.
 const UNCOMPRESSED_BYTES: u64 = 64 << 20;
 /// The largest unit in rows: runs of equal values take few bytes however many they are.

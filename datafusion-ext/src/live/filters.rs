@@ -84,6 +84,11 @@ impl LiveFilters {
         self.filters.is_empty()
     }
 
+    /// Whether something is known from the start.
+    pub fn has_known(&self) -> bool {
+        self.filters.iter().any(|slot| slot.filter.is_none())
+    }
+
     /// A number that moves whenever any filter does.
     pub fn generation(&self) -> u64 {
         let live = self.filters.iter().filter_map(|slot| slot.filter.as_ref());

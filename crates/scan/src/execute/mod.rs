@@ -21,6 +21,7 @@ use arrow::array::{ArrayRef, AsArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use datafusion_common::{DataFusionError, internal_datafusion_err};
 use object_store::path::Path;
+use trommel_planner::plan::PlanRef;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 pub use self::filter::{FilterStep, StepCounts};
@@ -41,6 +42,9 @@ pub struct Morsel<'a> {
     pub proven: &'a RowRanges<FragmentRows>,
     /// The conjuncts of live filters that are worth asking, besides the plan's own.
     pub live: &'a [FilterStep],
+    /// Whether all that may be needed is fetched at once, and not only what survives, conjunct by conjunct:
+    /// where a request takes long and most pages will be needed.
+    pub at_once: bool,
 }
 
 /// Some output rows of a morsel.
@@ -138,6 +142,9 @@ pub async fn read_morsel(
     };
     for part in Part::of(morsel.rows, fragment.metadata.row_groups()) {
         let mut reading = Reading::new(fragment, io, batches.dropped);
+        if morsel.at_once {
+            reading.fetch_all(steps.iter().map(|step| step.plan()).chain([plan.projection()]), &part).await?;
+        }
         let unproven = unproven(&part, morsel.proven);
         let selected = filter::filter(&steps, &part, unproven.as_ref(), &mut reading).await?;
         let survivors = selected.as_ref().map_or(part.rows.len() as usize, BooleanBuffer::count_set_bits);
@@ -203,16 +210,35 @@ impl<'a> Reading<'a> {
         self.rows_decoded = self.rows_decoded.max(rows);
     }
 
-    /// Fetches all that a prepared plan reads.
+    /// Fetches all that a prepared plan reads, which is about to be decoded.
     async fn fetch(&mut self, prepared: &Prepared) -> Result<(), ScanError> {
-        let segments = self.segments();
+        prepared.reads().iter().for_each(|read| self.note_decoded(read.rows.len()));
+        let (ranges, dictionaries) = self.reach(prepared);
+        self.io.fetch(&mut self.held, ranges, &dictionaries).await
+    }
+
+    /// Fetches all that plans read for all rows of a part.
+    async fn fetch_all<'p>(
+        &mut self,
+        plans: impl Iterator<Item = &'p PlanRef>,
+        part: &Part,
+    ) -> Result<(), ScanError> {
         let (mut ranges, mut dictionaries) = (Vec::new(), Vec::new());
-        for read in prepared.reads() {
-            self.note_decoded(read.rows.len());
-            ranges.extend(segments.reach(&read.segment, &read.rows));
-            dictionaries.extend(segments.dictionaries(&read.segment));
+        for plan in plans {
+            let (more, pages) = self.reach(&Prepared::new(plan, 0, part, None, self.context())?);
+            ranges.extend(more);
+            dictionaries.extend(pages);
         }
         self.io.fetch(&mut self.held, ranges, &dictionaries).await
+    }
+
+    /// The bytes that a prepared plan reads, and those of them that are dictionary pages.
+    fn reach(&self, prepared: &Prepared) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+        let segments = self.segments();
+        let reads = prepared.reads();
+        let ranges = reads.iter().flat_map(|read| segments.reach(&read.segment, &read.rows));
+        let dictionaries = reads.iter().flat_map(|read| segments.dictionaries(&read.segment));
+        (ranges.collect(), dictionaries.collect())
     }
 
     /// Fetches ranges, among them these dictionary pages.

@@ -132,6 +132,13 @@ impl RangeReader {
         self
     }
 
+    /// The same reader of the same file, counting elsewhere.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<IoCounters>) -> Self {
+        self.counters = counters;
+        self
+    }
+
     /// The same reader, not fetching what is kept already.
     #[must_use]
     pub fn with_kept(mut self, kept: Option<Arc<Kept>>) -> Self {

@@ -9,7 +9,7 @@
 //! (`benchmarks/benches/decoding.rs`).
 
 use arrow::array::{Array, BooleanArray, BooleanBufferBuilder};
-use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::buffer::{BooleanBuffer, MutableBuffer, NullBuffer};
 use bytes::{BufMut, Bytes, BytesMut};
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -113,30 +113,45 @@ impl<'a> Lookup<'a> {
             Some((padded, entries)) if *padded == width => entries,
             _ => &self.padded.insert((width, self.table.padded(width))).1,
         };
-        let (mut found, mut seen) = (Vec::with_capacity(count), 0u8);
+        // So that a code of up to eight bits is looked up without a check of its own.
+        let mut small = [BEYOND; 256];
+        small.iter_mut().zip(entries).for_each(|(small, entry)| *small = *entry);
+        let mut found = Vec::with_capacity(count);
         for run in Runs::new(data, width, count) {
             match run.map_err(|Damaged| damaged("codes of a page end early"))? {
                 Run::Repeated(code, n) => {
                     let entry = entries.get(code as usize).copied().unwrap_or(BEYOND);
-                    seen |= entry;
                     found.resize(found.len() + n, entry);
                 }
-                Run::Packed(bytes, n) => unpack(bytes, width, 0..n, |code| {
-                    let entry = entries.get(code as usize).copied().unwrap_or(BEYOND);
-                    seen |= entry;
-                    found.push(entry);
+                Run::Packed(bytes, n) if width <= 8 => {
+                    unpack(bytes, width, n, |code| found.push(small[usize::from(code as u8)]));
+                }
+                Run::Packed(bytes, n) => unpack(bytes, width, n, |code| {
+                    found.push(entries.get(code as usize).copied().unwrap_or(BEYOND));
                 }),
             }
         }
-        if seen & BEYOND != 0 {
-            return Err(damaged("a code is beyond its dictionary"));
-        }
-        Ok(BooleanBuffer::collect_bool(found.len(), |at| found[at] == KEPT))
+        pack(&found).ok_or_else(|| damaged("a code is beyond its dictionary"))
     }
 
     pub fn finish(mut self) -> BooleanBuffer {
         self.kept.finish()
     }
+}
+
+/// One bit for each entry; `None` where one is [`BEYOND`].
+fn pack(entries: &[u8]) -> Option<BooleanBuffer> {
+    let (mut bytes, mut seen) = (MutableBuffer::with_capacity(entries.len().div_ceil(8)), 0);
+    for eight in entries.chunks(8) {
+        let mut word = [0; 8];
+        word[..eight.len()].copy_from_slice(eight);
+        let word = u64::from_le_bytes(word);
+        seen |= word;
+        // Moves the lowest bit of each byte into the highest byte, in order.
+        bytes.push(((word & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8);
+    }
+    let sound = seen & (u64::from(BEYOND) * 0x0101_0101_0101_0101) == 0;
+    sound.then(|| BooleanBuffer::new(bytes.into(), 0, entries.len()))
 }
 
 /// The definition levels of a page, unless there are none, and its values.

@@ -2,8 +2,6 @@
 
 //! Parquet's hybrid of run lengths and bit packing, as levels and dictionary codes are stored.
 
-use std::ops::Range;
-
 use arrow::array::BooleanBufferBuilder;
 
 /// Damage in hybrid data: it ends early, or a run can't be.
@@ -90,22 +88,49 @@ impl<'a> Iterator for Runs<'a> {
 }
 
 /// Calls `each` with every packed value of `width` bits, up to 32.
-pub(super) fn unpack(bytes: &[u8], width: usize, values: Range<usize>, mut each: impl FnMut(u32)) {
+pub(super) fn unpack(bytes: &[u8], width: usize, values: usize, mut each: impl FnMut(u32)) {
+    // Eight values take as many bytes as one has bits; of a known width, this loop is unrolled.
+    let done = match width {
+        1 => unpack_eights::<1>(bytes, values, &mut each),
+        2 => unpack_eights::<2>(bytes, values, &mut each),
+        3 => unpack_eights::<3>(bytes, values, &mut each),
+        4 => unpack_eights::<4>(bytes, values, &mut each),
+        5 => unpack_eights::<5>(bytes, values, &mut each),
+        6 => unpack_eights::<6>(bytes, values, &mut each),
+        7 => unpack_eights::<7>(bytes, values, &mut each),
+        8 => unpack_eights::<8>(bytes, values, &mut each),
+        _ => 0,
+    };
     let mask = (1u64 << width) - 1;
-    for value in values {
+    for value in done..values {
         let bit = value * width;
-        let at = bit / 8;
-        let word = match bytes.get(at..at + 8).and_then(|b| b.first_chunk::<8>()) {
+        let at = (bit / 8).min(bytes.len());
+        let word = match bytes[at..].first_chunk::<8>() {
             Some(word) => u64::from_le_bytes(*word),
-            None => {
-                let mut word = [0; 8];
-                let tail = &bytes[at.min(bytes.len())..];
-                word[..tail.len().min(8)].copy_from_slice(&tail[..tail.len().min(8)]);
-                u64::from_le_bytes(word)
-            }
+            None => little_endian(&bytes[at..]),
         };
         each((word >> (bit % 8) & mask) as u32);
     }
+}
+
+/// The same for as many whole groups of eight values as there are; says how many values those were.
+fn unpack_eights<const WIDTH: usize>(bytes: &[u8], values: usize, each: &mut impl FnMut(u32)) -> usize {
+    let groups = (values / 8).min(bytes.len() / WIDTH);
+    for group in bytes[..groups * WIDTH].chunks_exact(WIDTH) {
+        let word = little_endian(group);
+        for value in 0..8 {
+            each((word >> (value * WIDTH)) as u32 & ((1 << WIDTH) - 1));
+        }
+    }
+    groups * 8
+}
+
+/// Up to eight bytes as a number.
+fn little_endian(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let len = bytes.len().min(8);
+    word[..len].copy_from_slice(&bytes[..len]);
+    u64::from_le_bytes(word)
 }
 
 /// Appends one bit for each value of one bit.
@@ -154,7 +179,7 @@ mod tests {
             }
         }
         let mut got = Vec::new();
-        unpack(&bytes, width, 0..50, |value| got.push(value));
+        unpack(&bytes, width, 50, |value| got.push(value));
         assert_eq!(got, values);
     }
 }

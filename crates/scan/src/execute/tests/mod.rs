@@ -95,7 +95,7 @@ fn read(
 ) -> Result<Output, ScanError> {
     let projection: Vec<_> = projection.iter().map(|c| TableCol(*c)).collect();
     let plan = ReadPlan::new(&fixture.fragment, &projection, &counted(conjuncts))?;
-    let morsel = Morsel { rows, proven, live: &[] };
+    let morsel = Morsel { rows, proven, live: &[], at_once: rows.range_count() % 2 == 0 };
     collect(block_on(read_morsel(&fixture.fragment, &plan, morsel, &fixture.io, STEP))?, &plan)
 }
 
@@ -265,7 +265,7 @@ fn columns_declared_not_null(#[case] name: &str, #[case] error: Option<&str>) {
     let fragment = OpenFragment::open(Arc::clone(fragment), Arc::clone(metadata), &table, 1).unwrap();
     let plan = ReadPlan::new(&fragment, &[TableCol(number(name))], &[]).unwrap();
     let (rows, proven) = (RowRanges::single(150..200), RowRanges::empty());
-    let morsel = Morsel { rows: &rows, proven: &proven, live: &[] };
+    let morsel = Morsel { rows: &rows, proven: &proven, live: &[], at_once: false };
     let output = block_on(read_morsel(&fragment, &plan, morsel, &FIXTURE.io, STEP));
     let output = output.and_then(|batches| collect(batches, &plan));
     match error {
