@@ -2,12 +2,16 @@
 
 //! What one query sees of a table: its fragments, each at one version, with their metadata.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use datafusion::physical_expr::PhysicalSortExpr;
 use object_store::ObjectStore;
-use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
+use trommel_planner::index::TableCol;
+use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
 use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::Distance;
 use trommel_scan::io::IoCounters;
@@ -48,6 +52,34 @@ pub struct ScanFragment {
 }
 
 impl Snapshot {
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.fragments.iter().map(|fragment| fragment.open.metadata.rows()).sum()
+    }
+
+    /// Bounds of a column of integers or dates over all fragments; `None` where they aren't known.
+    pub fn integers(&self, column: TableCol) -> Option<RangeInclusive<i64>> {
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        for fragment in 0..self.fragments.len() {
+            let zones = self.zones(fragment).zones(&ColumnPath::from(column), Level::RowGroup)?;
+            let integers = |bound: Option<&Bound>| cast(&bound?.values, &DataType::Int64).ok();
+            let (lower, upper) = (integers(zones.lower())?, integers(zones.upper())?);
+            for zone in 0..zones.len() {
+                let rows = zones.rows(zone);
+                // A zone of NULLs alone has no bounds and needs none.
+                if zones.null_count(zone) == Some(rows.end - rows.start) {
+                    continue;
+                }
+                if lower.is_null(zone) || upper.is_null(zone) {
+                    return None;
+                }
+                first = first.min(lower.as_primitive::<Int64Type>().value(zone));
+                last = last.max(upper.as_primitive::<Int64Type>().value(zone));
+            }
+        }
+        Some(first..=last)
+    }
+
     /// The statistics of a fragment's zones; none at all when the table's statistics are distrusted.
     pub fn zones(&self, fragment: usize) -> &dyn ZoneSource {
         if self.options.distrust_statistics {
