@@ -10,14 +10,11 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
-use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, Column, DynamicFilterPhysicalExpr, LambdaVariable, Literal,
-};
+use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, LambdaVariable};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use trommel_planner::expr::functions::GetItem;
-use trommel_planner::expr::{BoundExpression, Errors, ExprKind, Facts, Foreign};
+use trommel_planner::expr::{BoundExpression, ExprKind, Facts, Foreign};
 
 use super::float_in::FloatIn;
 use super::{Expr, Translator};
@@ -94,9 +91,6 @@ impl DataFusionExpr {
         let field = Arc::new(Field::new("foreign", data_type, nullable));
         let mut facts = Facts::UNKNOWN;
         facts.volatile = is_volatile(source) || any(source, |e| e.is::<DynamicFilterPhysicalExpr>());
-        if !any(&renumbered, |e| !never_fails(e, &schema)) {
-            facts.errors = Errors::Never;
-        }
         Self { source: Arc::clone(source), renumbered, schema, inputs, field, facts }
     }
 }
@@ -149,21 +143,4 @@ pub(super) fn any(expr: &Expr, mut test: impl FnMut(&Expr) -> bool) -> bool {
         stack.extend(node.children());
     }
     false
-}
-
-/// Whether a node fails for no value, its children aside: integers wrap in DataFusion.
-fn never_fails(expr: &Expr, schema: &SchemaRef) -> bool {
-    if expr.is::<Column>() || expr.is::<Literal>() {
-        return true;
-    }
-    let Some(binary) = expr.downcast_ref::<BinaryExpr>() else { return false };
-    let is_integer =
-        |e: &Arc<dyn PhysicalExpr>| e.data_type(schema).is_ok_and(|data_type| data_type.is_integer());
-    // Whether it was told to fail on overflow shows only in comparison with one that wasn't.
-    let wraps =
-        || *binary == BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right()));
-    matches!(binary.op(), Operator::Plus | Operator::Minus | Operator::Multiply)
-        && is_integer(binary.left())
-        && is_integer(binary.right())
-        && wraps()
 }

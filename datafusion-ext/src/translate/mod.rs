@@ -33,8 +33,8 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{
-    And, Case, Cast, CastOptions, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions, Not, Or,
-    Pack, ValueSet,
+    And, Arithmetic, ArithmeticOp, Case, Cast, CastOptions, Compare, CompareOp, GetItem, InSet, IsNull, Like,
+    LikeOptions, Not, Or, Pack, ValueSet,
 };
 
 /// The root of expressions over a table: the struct of its columns, never NULL.
@@ -68,8 +68,8 @@ impl Translator<'_> {
         if let Some(literal) = expr.downcast_ref::<Literal>() {
             return Some(BoundExpression::literal(literal.value().clone()));
         }
-        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-            return self.binary(expr, binary);
+        if let Some(predicate) = expr.downcast_ref::<BinaryExpr>().and_then(|b| self.predicate(expr, b)) {
+            return Some(predicate);
         }
         if let Some(not) = expr.downcast_ref::<NotExpr>() {
             return Not::of(self.translate(not.arg())).ok();
@@ -87,7 +87,11 @@ impl Translator<'_> {
             let options = LikeOptions { negated: like.negated(), case_insensitive: like.case_insensitive() };
             return Like::of(options, self.translate(like.expr()), self.translate(like.pattern())).ok();
         }
-        let typed = self.path(expr).or_else(|| self.cast(expr)).or_else(|| self.case(expr))?;
+        let typed = self
+            .path(expr)
+            .or_else(|| self.arithmetic(expr))
+            .or_else(|| self.cast(expr))
+            .or_else(|| self.case(expr))?;
         // Of these, DataFusion derives the type by rules of its own.
         let data_type = expr.data_type(self.table).ok()?;
         (typed.field().data_type() == &data_type).then_some(typed)
@@ -108,7 +112,8 @@ impl Translator<'_> {
         })
     }
 
-    fn binary(&self, expr: &Expr, binary: &BinaryExpr) -> Option<BoundExpression> {
+    /// A connective or a comparison.
+    fn predicate(&self, expr: &Expr, binary: &BinaryExpr) -> Option<BoundExpression> {
         let op = match binary.op() {
             Operator::And => return And::of(self.chain(expr, Operator::And)).ok(),
             Operator::Or => return Or::of(self.chain(expr, Operator::Or)).ok(),
@@ -123,6 +128,25 @@ impl Translator<'_> {
             _ => return None,
         };
         Compare::of(op, self.translate(binary.left()), self.translate(binary.right())).ok()
+    }
+
+    /// Arithmetic that wraps, as DataFusion's does unless it was told to fail on overflow.
+    fn arithmetic(&self, expr: &Expr) -> Option<BoundExpression> {
+        let binary = expr.downcast_ref::<BinaryExpr>()?;
+        let op = match binary.op() {
+            Operator::Plus => ArithmeticOp::Add,
+            Operator::Minus => ArithmeticOp::Sub,
+            Operator::Multiply => ArithmeticOp::Mul,
+            _ => return None,
+        };
+        // What it was told shows only in comparison with one that wasn't told anything.
+        let operand = || Arc::new(Literal::new(ScalarValue::Null)) as Expr;
+        let own = Arc::clone(expr).with_new_children(vec![operand(), operand()]).ok()?;
+        let wrapping = BinaryExpr::new(operand(), *binary.op(), operand());
+        if own.downcast_ref::<BinaryExpr>() != Some(&wrapping) {
+            return None;
+        }
+        Arithmetic::of(op, self.translate(binary.left()), self.translate(binary.right())).ok()
     }
 
     /// The terms of a chain of ANDs or ORs, in order, without recursion: it may be long.

@@ -9,7 +9,7 @@ use std::fmt;
 
 use datafusion_common::ScalarValue;
 
-use super::functions::{Compare, InSet, IsNull, Like, Not};
+use super::functions::{Arithmetic, Compare, InSet, IsNull, Like, Not};
 use super::{BoundExpression, ExprKind, ScalarFnVTable};
 
 /// Takes the pieces that a call is written as, for use with [`write!`].
@@ -39,7 +39,7 @@ impl<'a> Printer<'a> {
     /// # Errors
     /// Never; like text, for use with `?`.
     pub fn operand(&mut self, argument: &'a BoundExpression) -> fmt::Result {
-        let loose = [Compare::ID, Not::ID, IsNull::ID, InSet::ID, Like::ID];
+        let loose = [Arithmetic::ID, Compare::ID, Not::ID, IsNull::ID, InSet::ID, Like::ID];
         if !matches!(argument.kind(), ExprKind::Call(function) if loose.contains(&function.id())) {
             return self.argument(argument);
         }

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::expr::functions::{
-    And, Case, Cast, CastOptions, Compare, CompareOp, InSet, InSetOptions, IsNull, Like, LikeOptions, Not,
-    Or, ValueSet,
+    And, Arithmetic, ArithmeticOp, Case, Cast, CastOptions, Compare, CompareOp, InSet, InSetOptions, IsNull,
+    Like, LikeOptions, Not, Or, ValueSet,
 };
 
 const FIELDS: [(&str, DataType); 7] = [
@@ -86,6 +86,15 @@ fn naive(expr: &BoundExpression, row: &[Value]) -> Result<Value, Failed> {
     }
     if let Some(field) = expr.as_opt::<GetItem>() {
         return Ok(row[*field].clone());
+    }
+    if let Some(op) = expr.as_opt::<Arithmetic>() {
+        return Ok(match (op, arg(0)?, arg(1)?) {
+            (_, Null, _) | (_, _, Null) => Null,
+            (ArithmeticOp::Add, Int(a), Int(b)) => Int(a.wrapping_add(b)),
+            (ArithmeticOp::Sub, Int(a), Int(b)) => Int(a.wrapping_sub(b)),
+            (ArithmeticOp::Mul, Int(a), Int(b)) => Int(a.wrapping_mul(b)),
+            (op, a, b) => panic!("{a:?} {op} {b:?}"),
+        });
     }
     if let Some(op) = expr.as_opt::<Compare>() {
         return Ok(compare(*op, &arg(0)?, &arg(1)?));
@@ -231,6 +240,13 @@ impl Tape<'_> {
         match (self.choose(4), data_type) {
             (0, _) => self.leaf(data_type),
             (1, _) => self.case(data_type, depth - 1),
+            // Not of floats: which NaN a sum of two NaNs is, is up to the machine.
+            (2, DataType::Int64) => {
+                let op = self.of(&[ArithmeticOp::Add, ArithmeticOp::Sub, ArithmeticOp::Mul]);
+                let (left, right) =
+                    (self.expression(data_type, depth - 1), self.expression(data_type, depth - 1));
+                Arithmetic::of(op, left, right).unwrap()
+            }
             (_, DataType::Int64) => {
                 let options = CastOptions { to: DataType::Int64, try_cast: self.choose(2) == 0 };
                 BoundExpression::call::<Cast>(options, vec![self.expression(&DataType::Utf8, depth - 1)])

@@ -5,6 +5,7 @@
 //! | function | arguments | options |
 //! |---|---|---|
 //! | [`Compare`] | left, right | the operator |
+//! | [`Arithmetic`] | left, right | the operator: `+`, `-`, `*` |
 //! | [`And`], [`Or`] | two or more booleans | |
 //! | [`Not`] | a boolean | |
 //! | [`IsNull`] | a value | whether negated |
@@ -18,6 +19,7 @@
 //! Rows mean what they mean in DataFusion, whose kernels evaluate them, with two deliberate differences:
 //! sets of floats are compared in SQL order ([`InSet`]), and a field of a NULL struct is NULL ([`GetItem`]).
 
+mod arithmetic;
 mod boolean;
 mod case;
 mod cast;
@@ -35,6 +37,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 
+pub use arithmetic::{Arithmetic, ArithmeticOp};
 pub use boolean::{And, Not, Or};
 pub use case::{Case, CaseShape};
 pub use cast::{Cast, CastOptions};

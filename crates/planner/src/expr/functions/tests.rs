@@ -6,7 +6,7 @@ use arrow::array::{
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{Fields, Float64Type, Int32Type, TimeUnit};
+use arrow::datatypes::{Fields, Float64Type, Int32Type, IntervalUnit, TimeUnit};
 use datafusion_common::ScalarValue;
 use rstest::rstest;
 
@@ -204,6 +204,50 @@ fn casts_know_whether_they_fail(
 }
 
 #[rstest]
+#[case::integers(DataType::Int32, DataType::Int32, Some((DataType::Int32, Errors::Never)))]
+#[case::unsigned(DataType::UInt8, DataType::UInt8, Some((DataType::UInt8, Errors::Never)))]
+#[case::floats(DataType::Float32, DataType::Float32, Some((DataType::Float32, Errors::Never)))]
+#[case::decimals(
+    DataType::Decimal128(10, 2),
+    DataType::Decimal128(8, 3),
+    Some((DataType::Decimal128(12, 3), Errors::Possible))
+)]
+#[case::date_and_interval(
+    DataType::Date32,
+    DataType::Interval(IntervalUnit::MonthDayNano),
+    Some((DataType::Date32, Errors::Possible))
+)]
+#[case::two_widths(DataType::Int32, DataType::Int64, None)]
+#[case::two_dates(DataType::Date32, DataType::Date32, None)]
+#[case::text(DataType::Utf8, DataType::Utf8, None)]
+#[case::untyped(DataType::Null, DataType::Int32, None)]
+fn arithmetic_knows_its_type_and_whether_it_fails(
+    #[case] left: DataType,
+    #[case] right: DataType,
+    #[case] expect: Option<(DataType, Errors)>,
+) {
+    let sum = Arithmetic::of(ArithmeticOp::Add, root(left, true), root(right, false)).ok();
+    let actual = sum.map(|sum| (sum.field().data_type().clone(), sum.facts().errors));
+    assert_eq!(actual, expect);
+}
+
+#[rstest]
+#[case::add(ArithmeticOp::Add, [Some(i32::MIN), Some(2), None])]
+#[case::sub(ArithmeticOp::Sub, [Some(i32::MAX - 1), Some(0), None])]
+#[case::mul(ArithmeticOp::Mul, [Some(i32::MAX), Some(1), None])]
+fn integers_wrap(#[case] op: ArithmeticOp, #[case] expect: [Option<i32>; 3]) {
+    let over: ArrayRef = Arc::new(Int32Array::from(vec![Some(i32::MAX), Some(1), None]));
+    let value = |right| {
+        let expr = Arithmetic::of(op, root(DataType::Int32, true), right).unwrap();
+        evaluate(&expr, Input { root: &over, params: &[] }).unwrap().into_array(3).unwrap()
+    };
+    let one = literal(1i32);
+    assert_eq!(value(one).as_ref(), &Int32Array::from(expect.to_vec()) as &dyn Array);
+    let overflows = Arithmetic::of(op, literal(i32::MAX), literal(2i32)).unwrap();
+    assert!(evaluate(&overflows, Input { root: &over, params: &[] }).is_ok());
+}
+
+#[rstest]
 #[case::other_type(Compare::of(CompareOp::Eq, literal(1i64), literal(1i32)))]
 #[case::untyped(Compare::of(CompareOp::Eq, literal(1i64), BoundExpression::literal(ScalarValue::Null)))]
 #[case::string_kinds(Compare::of(
@@ -250,6 +294,11 @@ fn calls_read_like_sql() {
         true,
     )
     .unwrap();
+    let number = || root(DataType::Int64, true);
+    let sum = Arithmetic::of(ArithmeticOp::Add, number(), literal(1i64)).unwrap();
+    let product = Arithmetic::of(ArithmeticOp::Mul, sum, number()).unwrap();
+    let compared = Compare::of(CompareOp::Lt, product, literal(7i64)).unwrap();
+    insta::assert_snapshot!(compared, @"(($ + 1) * $) < 7");
     insta::assert_snapshot!(is_null, @"($ IS DISTINCT FROM NULL) IS NOT NULL");
     let like = Like::of(
         LikeOptions { negated: true, case_insensitive: true },
