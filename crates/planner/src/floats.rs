@@ -57,6 +57,16 @@ pub fn fold_zeros(array: &ArrayRef) -> ArrayRef {
     on_floats(array, &Fold)
 }
 
+/// The constant with −0.0 folded to +0.0; constants of other types as they are.
+pub fn fold_zero(value: &ScalarValue) -> ScalarValue {
+    match value {
+        ScalarValue::Float16(Some(v)) if *v == F16::ZERO => ScalarValue::Float16(Some(F16::ZERO)),
+        ScalarValue::Float32(Some(0.0)) => ScalarValue::Float32(Some(0.0)),
+        ScalarValue::Float64(Some(0.0)) => ScalarValue::Float64(Some(0.0)),
+        other => other.clone(),
+    }
+}
+
 /// Minimums as a writer stored them, as lower bounds: a NaN becomes unknown (null), a zero −0.0. The same
 /// in dictionaries of floats; other types as they are.
 pub fn load_lower(bounds: &ArrayRef) -> ArrayRef {

@@ -2,22 +2,36 @@
 
 //! Binding: from names to positions, from guesses to types.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion_common::HashSet;
+use datafusion_common::{HashMap, HashSet};
+use smallvec::SmallVec;
 
 use super::functions::{And, GetItem, Or};
 use super::{BindError, BoundExpression, ExprKind, Expression, FnId, FnRef, ScalarFnVTable, Unbound};
 
-/// What expressions are bound to: the value they are evaluated over.
+/// What expressions are bound to: the value they are evaluated over. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Scope {
     root: BoundExpression,
+    /// The root's fields, bound: no expression but reads some, and a table may have many. None for a name that
+    /// several have, or one that can't be read.
+    fields: Arc<HashMap<String, Option<BoundExpression>>>,
 }
 
 impl Scope {
     /// The scope of a value with this field: over a table, the struct of its columns.
     pub fn new(root: FieldRef) -> Self {
-        Self { root: BoundExpression::root(root) }
+        let root = BoundExpression::root(root);
+        let mut fields = HashMap::default();
+        if let DataType::Struct(of) = root.field().data_type() {
+            for (position, field) in of.iter().enumerate() {
+                let bound = GetItem::of(root.clone(), position).ok();
+                fields.entry(field.name().clone()).and_modify(|several| *several = None).or_insert(bound);
+            }
+        }
+        Self { root, fields: Arc::new(fields) }
     }
 
     /// The root, bound.
@@ -70,7 +84,10 @@ impl Scope {
             (Unbound::Call(function), _) => {
                 BoundExpression::try_new(ExprKind::Call(function.clone()), children)
             }
-            (Unbound::Field(name), [of]) => GetItem::of(of.clone(), position(of, name)?),
+            (Unbound::Field(name), [of]) => match self.fields.get(&**name) {
+                Some(Some(field)) if of.is_root() => Ok(field.clone()),
+                _ => GetItem::of(of.clone(), position(of, name)?),
+            },
             (Unbound::Field(_), _) => Err(BindError::Arity {
                 function: GetItem::ID,
                 expected: "1".to_owned(),
@@ -105,7 +122,7 @@ fn position(of: &BoundExpression, name: &str) -> Result<usize, BindError> {
 /// A node whose children are being bound.
 struct Frame<'a> {
     expression: &'a Expression,
-    children: Vec<&'a Expression>,
+    children: SmallVec<[&'a Expression; 2]>,
     bound: Vec<BoundExpression>,
 }
 
@@ -128,8 +145,8 @@ fn connective(expression: &Expression) -> Option<FnId> {
 }
 
 /// The terms of a nest of one connective, in order.
-fn terms(expression: &Expression, id: FnId) -> Vec<&Expression> {
-    let (mut terms, mut stack): (_, Vec<_>) = (Vec::new(), expression.children().iter().rev().collect());
+fn terms(expression: &Expression, id: FnId) -> SmallVec<[&Expression; 2]> {
+    let (mut terms, mut stack): (_, Vec<_>) = (SmallVec::new(), expression.children().iter().rev().collect());
     while let Some(term) = stack.pop() {
         match connective(term) {
             Some(inner) if inner == id => stack.extend(term.children().iter().rev()),
@@ -141,8 +158,6 @@ fn terms(expression: &Expression, id: FnId) -> Vec<&Expression> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow::datatypes::Field;
     use rstest::rstest;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, FieldRef};
 use datafusion_common::ScalarValue;
+use smallvec::SmallVec;
 
-use super::{BindError, Cost, Errors, Facts, FnRef, Foreign, Guarded, Nulls, ScalarFnVTable};
+use super::{BindError, Cost, Errors, Facts, FnRef, Foreign, Nulls, ScalarFnVTable};
 
 /// What a node of an expression is.
 #[derive(Debug, Clone)]
@@ -86,21 +87,23 @@ impl BoundExpression {
                 Arc::new(Field::new("literal", value.data_type(), value.is_null()))
             })?,
             ExprKind::Call(function) => {
-                let args: Vec<_> = children.iter().map(|c| Arc::clone(c.field())).collect();
-                function.return_field(&args)?
+                let args: SmallVec<[_; 4]> = children.iter().map(|c| Arc::clone(c.field())).collect();
+                let field = function.return_field(&args)?;
+                let facts = function.facts(&args);
+                return Ok(Self::node(kind, children, field, facts));
             }
             ExprKind::Foreign(foreign) => {
                 foreign_takes(foreign.as_ref(), &children)?;
-                Arc::clone(foreign.field())
+                let (field, facts) = (Arc::clone(foreign.field()), foreign.facts());
+                return Ok(Self::node(kind, children, field, facts));
             }
         };
-        Ok(Self::node(kind, children, field))
+        Ok(Self::node(kind, children, field, LEAF))
     }
 
     /// The node of these parts, which are known to go together.
-    fn node(kind: ExprKind, children: Vec<BoundExpression>, field: FieldRef) -> Self {
+    fn node(kind: ExprKind, children: Vec<BoundExpression>, field: FieldRef, facts: Facts) -> Self {
         let hash = hash(&kind, &children);
-        let facts = facts(&kind, &children);
         let can_fail = facts.errors == Errors::Possible || children.iter().any(Self::can_fail);
         let volatile = facts.volatile || children.iter().any(Self::is_volatile);
         let scope = Scope::of(&kind, &children);
@@ -109,13 +112,13 @@ impl BoundExpression {
 
     /// The root, with this field.
     pub fn root(field: FieldRef) -> Self {
-        Self::node(ExprKind::Root(Arc::clone(&field)), Vec::new(), field)
+        Self::node(ExprKind::Root(Arc::clone(&field)), Vec::new(), field, LEAF)
     }
 
     /// A constant.
     pub fn literal(value: ScalarValue) -> Self {
         let field = Arc::new(Field::new("literal", value.data_type(), value.is_null()));
-        Self::node(ExprKind::Literal(value), Vec::new(), field)
+        Self::node(ExprKind::Literal(value), Vec::new(), field, LEAF)
     }
 
     /// A call of `V`.
@@ -224,20 +227,9 @@ impl BoundExpression {
     }
 }
 
-fn facts(kind: &ExprKind, children: &[BoundExpression]) -> Facts {
-    match kind {
-        ExprKind::Call(function) => {
-            let args: Vec<_> = children.iter().map(|c| Arc::clone(c.field())).collect();
-            function.facts(&args)
-        }
-        ExprKind::Foreign(foreign) => foreign.facts(),
-        _ => Facts {
-            cost: Cost::Negative,
-            guarded: Guarded::NONE,
-            ..Facts::infallible(Nulls::Strict { null_only_from_null: true })
-        },
-    }
-}
+/// The facts of a node without children.
+const LEAF: Facts =
+    Facts { cost: Cost::Negative, ..Facts::infallible(Nulls::Strict { null_only_from_null: true }) };
 
 /// The field of a leaf.
 fn leaf(

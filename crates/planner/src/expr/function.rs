@@ -100,22 +100,29 @@ pub trait Args {
 
 /// A function with its options, the vtable erased.
 #[derive(Clone)]
-pub struct FnRef(Arc<dyn DynFn>);
+pub struct FnRef {
+    function: Arc<dyn DynFn>,
+    /// The hash of the vtable and the options, which may be as large as a set.
+    fingerprint: u64,
+}
 
 impl FnRef {
     /// The function `V` with these options.
     pub fn new<V: ScalarFnVTable>(options: V::Options) -> Self {
-        Self(Arc::new(Bound::<V>(options)))
+        let mut hasher = DefaultHasher::new();
+        TypeId::of::<V>().hash(&mut hasher);
+        options.hash(&mut hasher);
+        Self { fingerprint: hasher.finish(), function: Arc::new(Bound::<V>(options)) }
     }
 
     /// The function's stable name.
     pub fn id(&self) -> FnId {
-        self.0.id()
+        self.function.id()
     }
 
     /// The options, when this is a use of `V`.
     pub fn as_opt<V: ScalarFnVTable>(&self) -> Option<&V::Options> {
-        self.0.as_any().downcast_ref::<Bound<V>>().map(|b| &b.0)
+        self.function.as_any().downcast_ref::<Bound<V>>().map(|b| &b.0)
     }
 
     /// See [`ScalarFnVTable::return_field`].
@@ -123,12 +130,12 @@ impl FnRef {
     /// # Errors
     /// As the vtable's.
     pub fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef, BindError> {
-        self.0.return_field(args)
+        self.function.return_field(args)
     }
 
     /// See [`ScalarFnVTable::facts`].
     pub fn facts(&self, args: &[FieldRef]) -> Facts {
-        self.0.facts(args)
+        self.function.facts(args)
     }
 
     /// See [`ScalarFnVTable::evaluate`].
@@ -136,18 +143,19 @@ impl FnRef {
     /// # Errors
     /// As the vtable's.
     pub fn evaluate(&self, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {
-        self.0.evaluate(args, rows)
+        self.function.evaluate(args, rows)
     }
 
     /// See [`ScalarFnVTable::fmt`].
     pub(super) fn fmt_call<'a>(&self, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
-        self.0.fmt_call(args, out)
+        self.function.fmt_call(args, out)
     }
 }
 
 impl PartialEq for FnRef {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.same(other.0.as_any())
+        Arc::ptr_eq(&self.function, &other.function)
+            || self.fingerprint == other.fingerprint && self.function.same(other.function.as_any())
     }
 }
 
@@ -155,13 +163,13 @@ impl Eq for FnRef {}
 
 impl Hash for FnRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.fingerprint());
+        state.write_u64(self.fingerprint);
     }
 }
 
 impl fmt::Debug for FnRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({:?})", self.id(), self.0.options())
+        write!(f, "{}({:?})", self.id(), self.function.options())
     }
 }
 
@@ -171,7 +179,6 @@ trait DynFn: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn options(&self) -> &dyn fmt::Debug;
     fn same(&self, other: &dyn Any) -> bool;
-    fn fingerprint(&self) -> u64;
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef, BindError>;
     fn facts(&self, args: &[FieldRef]) -> Facts;
     fn evaluate(&self, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue>;
@@ -195,13 +202,6 @@ impl<V: ScalarFnVTable> DynFn for Bound<V> {
 
     fn same(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<Self>().is_some_and(|o| o.0 == self.0)
-    }
-
-    fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        TypeId::of::<V>().hash(&mut hasher);
-        self.0.hash(&mut hasher);
-        hasher.finish()
     }
 
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef, BindError> {

@@ -124,7 +124,7 @@ fn connective_field(function: FnId, args: &[FieldRef]) -> Result<FieldRef, BindE
         return Err(BindError::Arity { function, expected: "two or more".to_owned(), actual: args.len() });
     }
     (0..args.len()).try_for_each(|argument| boolean_argument(function, args, argument))?;
-    Ok(boolean_field(function, any_nullable(args)))
+    Ok(boolean_field(any_nullable(args)))
 }
 
 fn fmt_joined<'a>(joint: &str, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
@@ -211,7 +211,7 @@ impl ScalarFnVTable for Not {
     fn return_field(_options: &(), args: &[FieldRef]) -> Result<FieldRef, BindError> {
         arity(Self::ID, args, 1)?;
         boolean_argument(Self::ID, args, 0)?;
-        Ok(boolean_field(Self::ID, any_nullable(args)))
+        Ok(boolean_field(any_nullable(args)))
     }
 
     fn facts(_options: &(), _args: &[FieldRef]) -> Facts {

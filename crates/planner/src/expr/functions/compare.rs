@@ -130,7 +130,7 @@ impl ScalarFnVTable for Compare {
         if !comparable(args[0].data_type(), args[1].data_type()) {
             return Err(type_error(Self::ID, args, 1, format!("comparable with {}", args[0].data_type())));
         }
-        Ok(boolean_field(Self::ID, !op.is_distinct() && any_nullable(args)))
+        Ok(boolean_field(!op.is_distinct() && any_nullable(args)))
     }
 
     fn facts(op: &CompareOp, _args: &[FieldRef]) -> Facts {

@@ -57,7 +57,7 @@ impl ScalarFnVTable for InSet {
             return Err(type_error(Self::ID, args, 0, options.set.values().data_type().to_string()));
         }
         let nullable = options.set.has_null() || any_nullable(args) && !options.set.is_empty();
-        Ok(boolean_field(Self::ID, nullable))
+        Ok(boolean_field(nullable))
     }
 
     fn facts(options: &InSetOptions, _args: &[FieldRef]) -> Facts {

@@ -34,7 +34,7 @@ impl ScalarFnVTable for IsNull {
 
     fn return_field(_negated: &bool, args: &[FieldRef]) -> Result<FieldRef, BindError> {
         arity(Self::ID, args, 1)?;
-        Ok(boolean_field(Self::ID, false))
+        Ok(boolean_field(false))
     }
 
     fn facts(_negated: &bool, _args: &[FieldRef]) -> Facts {

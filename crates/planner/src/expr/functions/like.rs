@@ -67,7 +67,7 @@ impl ScalarFnVTable for Like {
             let expected = format!("a pattern for {}", args[0].data_type());
             return Err(type_error(Self::ID, args, 1, expected));
         }
-        Ok(boolean_field(Self::ID, any_nullable(args)))
+        Ok(boolean_field(any_nullable(args)))
     }
 
     fn facts(_options: &LikeOptions, _args: &[FieldRef]) -> Facts {

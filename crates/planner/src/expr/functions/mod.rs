@@ -33,7 +33,7 @@ mod pack;
 mod tests;
 mod value_set;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 
@@ -77,9 +77,11 @@ fn type_error(function: FnId, args: &[FieldRef], argument: usize, expected: impl
     }
 }
 
-/// The field of a boolean result.
-fn boolean_field(function: FnId, nullable: bool) -> FieldRef {
-    Arc::new(Field::new(function.as_str(), DataType::Boolean, nullable))
+/// The field of a boolean result; one for all, since most nodes of a filter have it.
+fn boolean_field(nullable: bool) -> FieldRef {
+    static FIELDS: LazyLock<[FieldRef; 2]> =
+        LazyLock::new(|| [false, true].map(|n| Arc::new(Field::new("boolean", DataType::Boolean, n))));
+    Arc::clone(&FIELDS[usize::from(nullable)])
 }
 
 /// Whether any of the arguments may be NULL.

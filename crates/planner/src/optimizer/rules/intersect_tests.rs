@@ -85,7 +85,7 @@ impl<'a> Intersection<'a> {
                 }
                 Test::Compare(op, value) => {
                     let upper = matches!(op, CompareOp::Lt | CompareOp::LtEq);
-                    let (end, new) = (if upper { &mut high } else { &mut low }, End::new(*op, value, term)?);
+                    let (end, new) = (if upper { &mut high } else { &mut low }, End::new(*op, value, term));
                     *end = Some(match end.take() {
                         Some(old) => old.tighter(new)?,
                         None => new,

@@ -13,6 +13,7 @@
 //! | [`UniteTests`] | OR | what any of the tests of one operand says: `=` and IN, ranges |
 //! | [`Negation`] | NOT | moves into its argument |
 //! | [`Flip`] | comparison | the constant goes right |
+//! | [`MoveAddend`] | comparison, IN | `x + 1` against constants |
 //! | [`UnwrapCast`] | comparison, IN | a cast column against constants |
 //! | [`Distinct`] | comparison | IS [NOT] DISTINCT FROM where NULL is no matter |
 //! | [`CompareBoolean`] | comparison | `b = TRUE` |
@@ -29,7 +30,6 @@
 //!
 //! There is no BETWEEN: a range is the conjunction of its bounds, which is what pruning judges and the
 //! kernels compare; [`IntersectTests`] does what a fused BETWEEN is for.
-//! Nor is there arithmetic to move across a comparison.
 
 mod absorb;
 mod boolean_constants;
@@ -47,6 +47,7 @@ mod flip;
 mod fold_constants;
 mod intersect_tests;
 mod known_null;
+mod move_addend;
 mod negation;
 mod null_argument;
 mod null_tests;
@@ -71,6 +72,7 @@ use flip::Flip;
 use fold_constants::FoldConstants;
 use intersect_tests::IntersectTests;
 use known_null::KnownNull;
+use move_addend::MoveAddend;
 use negation::Negation;
 use null_argument::NullArgument;
 use null_tests::NullTests;
@@ -102,11 +104,13 @@ pub(super) const BUILT_IN: &[Install] = &[
     |s| s.register::<Or>(UniteTests),
     |s| s.register::<Not>(Negation),
     |s| s.register::<Compare>(Flip),
+    |s| s.register::<Compare>(MoveAddend),
     |s| s.register::<Compare>(UnwrapCast),
     |s| s.register::<Compare>(Distinct),
     |s| s.register::<Compare>(CompareBoolean),
     |s| s.register::<Compare>(CompareSame),
     |s| s.register::<InSet>(SmallSets),
+    |s| s.register::<InSet>(MoveAddend),
     |s| s.register::<InSet>(UnwrapCast),
     |s| s.register::<IsNull>(KnownNull),
     |s| s.register::<Like>(SimpleLike),

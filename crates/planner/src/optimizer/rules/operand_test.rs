@@ -5,14 +5,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, Datum, Scalar};
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::kernels::cmp;
 use arrow::datatypes::DataType;
-use datafusion_common::{HashMap, Result, ScalarValue};
+use datafusion_common::{HashMap, Result, ScalarValue, internal_datafusion_err};
 
 use crate::expr::BoundExpression;
 use crate::expr::functions::{Compare, CompareOp, InSet, InSetOptions, ValueSet};
-use crate::floats::{fold_zeros, is_float};
+use crate::floats::{fold_zero, is_float};
 
 /// A test of one operand against constants. Its value is NULL where the operand is, and only there, unless
 /// it is a set with NULL.
@@ -110,17 +110,19 @@ pub(super) fn plain(data_type: &DataType) -> &DataType {
 #[derive(Clone)]
 pub(super) struct End {
     /// The value, −0.0 folded.
-    value: Scalar<ArrayRef>,
-    literal: ScalarValue,
-    pub op: CompareOp,
+    value: ScalarValue,
+    op: CompareOp,
     /// The comparison that says so.
     pub term: BoundExpression,
 }
 
 impl End {
-    pub fn new(op: CompareOp, value: &ScalarValue, term: &BoundExpression) -> Result<Self> {
-        let array = fold_zeros(&value.to_array()?);
-        Ok(Self { value: Scalar::new(array), literal: value.clone(), op, term: term.clone() })
+    pub fn new(op: CompareOp, value: &ScalarValue, term: &BoundExpression) -> Self {
+        Self { value: fold_zero(value), op, term: term.clone() }
+    }
+
+    fn is_upper(&self) -> bool {
+        matches!(self.op, CompareOp::Lt | CompareOp::LtEq)
     }
 
     fn is_inclusive(&self) -> bool {
@@ -129,11 +131,11 @@ impl End {
 
     /// The same end with or without its value.
     pub fn with_inclusive(&self, inclusive: bool) -> Result<Self> {
-        let op = match (self.op, inclusive) {
-            (CompareOp::Lt | CompareOp::LtEq, true) => CompareOp::LtEq,
-            (CompareOp::Lt | CompareOp::LtEq, false) => CompareOp::Lt,
-            (_, true) => CompareOp::GtEq,
-            (_, false) => CompareOp::Gt,
+        let op = match (self.is_upper(), inclusive) {
+            (true, true) => CompareOp::LtEq,
+            (true, false) => CompareOp::Lt,
+            (false, true) => CompareOp::GtEq,
+            (false, false) => CompareOp::Gt,
         };
         let term = self.compare(op)?;
         Ok(Self { op, term, ..self.clone() })
@@ -141,9 +143,7 @@ impl End {
 
     /// The operand's comparison with the end's value by another operator.
     pub fn compare(&self, op: CompareOp) -> Result<BoundExpression> {
-        let mut args = self.term.children().to_vec();
-        args[1] = BoundExpression::literal(self.literal.clone());
-        BoundExpression::call::<Compare>(op, args)
+        BoundExpression::call::<Compare>(op, self.term.children().to_vec())
             .map_err(|error| datafusion_common::DataFusionError::External(Box::new(error)))
     }
 
@@ -158,46 +158,40 @@ impl End {
     }
 
     fn compared(&self, op: CompareOp, values: &ArrayRef) -> Result<BooleanArray> {
+        let value = self.value.to_scalar()?;
         Ok(match op {
-            CompareOp::Lt => cmp::lt(values, &self.value)?,
-            CompareOp::LtEq => cmp::lt_eq(values, &self.value)?,
-            CompareOp::Gt => cmp::gt(values, &self.value)?,
-            CompareOp::GtEq => cmp::gt_eq(values, &self.value)?,
-            _ => cmp::eq(values, &self.value)?,
+            CompareOp::Lt => cmp::lt(values, &value)?,
+            CompareOp::LtEq => cmp::lt_eq(values, &value)?,
+            CompareOp::Gt => cmp::gt(values, &value)?,
+            CompareOp::GtEq => cmp::gt_eq(values, &value)?,
+            _ => cmp::eq(values, &value)?,
         })
     }
 
-    /// How the end's value compares with another's.
-    pub fn order(&self, other: &Self) -> Result<Ordering> {
-        let value = self.value.get().0;
-        let is = |result: BooleanArray| !result.is_empty() && result.value(0);
-        Ok(match () {
-            () if is(cmp::lt(&value, &other.value)?) => Ordering::Less,
-            () if is(cmp::gt(&value, &other.value)?) => Ordering::Greater,
-            () => Ordering::Equal,
-        })
+    /// How the end's value compares with another's: with zeros folded, total order is SQL order.
+    fn order(&self, other: &Self) -> Result<Ordering> {
+        let order = self.value.partial_cmp(&other.value);
+        order.ok_or_else(|| internal_datafusion_err!("{} and {} have no order", self.value, other.value))
     }
 
     /// Of two ends of one kind, the one that lets fewer values in.
     pub fn tighter(self, other: Self) -> Result<Self> {
-        let upper = matches!(self.op, CompareOp::Lt | CompareOp::LtEq);
         Ok(match self.order(&other)? {
             Ordering::Equal if self.is_inclusive() => other,
             Ordering::Equal => self,
-            Ordering::Less if upper => self,
-            Ordering::Greater if !upper => self,
+            Ordering::Less if self.is_upper() => self,
+            Ordering::Greater if !self.is_upper() => self,
             _ => other,
         })
     }
 
     /// Of two ends of one kind, the one that lets more values in.
     pub fn wider(self, other: Self) -> Result<Self> {
-        let upper = matches!(self.op, CompareOp::Lt | CompareOp::LtEq);
         Ok(match self.order(&other)? {
             Ordering::Equal if self.is_inclusive() => self,
             Ordering::Equal => other,
-            Ordering::Greater if upper => self,
-            Ordering::Less if !upper => self,
+            Ordering::Greater if self.is_upper() => self,
+            Ordering::Less if !self.is_upper() => self,
             _ => other,
         })
     }

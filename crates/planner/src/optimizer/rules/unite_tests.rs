@@ -60,7 +60,7 @@ fn united(group: &[OperandTest<'_>], filter_only: bool) -> Result<Option<Vec<Bou
             }
             Test::Compare(op, value) => {
                 let upper = matches!(op, CompareOp::Lt | CompareOp::LtEq);
-                let (end, new) = (if upper { &mut high } else { &mut low }, End::new(*op, value, term)?);
+                let (end, new) = (if upper { &mut high } else { &mut low }, End::new(*op, value, term));
                 *end = Some(match end.take() {
                     Some(old) => old.wider(new)?,
                     None => new,

@@ -12,8 +12,8 @@ use datafusion_common::ScalarValue;
 use super::support::*;
 use crate::expr::BoundExpression;
 use crate::expr::functions::{
-    And, Case, Cast, CastOptions, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions, Or, Pack,
-    ValueSet,
+    And, Arithmetic, ArithmeticOp, Case, Cast, CastOptions, Compare, CompareOp, GetItem, InSet, IsNull, Like,
+    LikeOptions, Or, Pack, ValueSet,
 };
 
 /// A source of randomness with a seed (splitmix64).
@@ -218,6 +218,7 @@ pub fn value(random: &mut Random, data_type: &DataType, depth: usize) -> BoundEx
                 vec![value(random, data_type, depth - 1), value(random, &DataType::Int32, depth - 1)];
             GetItem::of(Pack::of(fields, values).unwrap(), 0).unwrap()
         }
+        4 if data_type.is_integer() => sum(random, data_type, depth - 1),
         2 | 3 => {
             let from = random.pick(&TYPES);
             let options = CastOptions { to: data_type.clone(), try_cast: random.one_in(3) };
@@ -226,6 +227,16 @@ pub fn value(random: &mut Random, data_type: &DataType, depth: usize) -> BoundEx
         }
         _ => leaf(random, data_type),
     }
+}
+
+/// Arithmetic of integers, mostly with a constant.
+fn sum(random: &mut Random, data_type: &DataType, depth: usize) -> BoundExpression {
+    let op = random.pick(&[ArithmeticOp::Add, ArithmeticOp::Sub, ArithmeticOp::Add, ArithmeticOp::Mul]);
+    let narrow = random.one_in(3) && data_type == &DataType::Int64;
+    let left = if narrow { cast(column("in"), DataType::Int64) } else { value(random, data_type, depth) };
+    let right = if random.one_in(4) { value(random, data_type, depth) } else { constant(random, data_type) };
+    let (left, right) = if random.one_in(4) { (right, left) } else { (left, right) };
+    Arithmetic::of(op, left, right).unwrap()
 }
 
 /// A test of something against constants.
@@ -241,6 +252,7 @@ fn test(random: &mut Random, depth: usize) -> BoundExpression {
     };
     let operand = match (data_type == DataType::Utf8 && random.one_in(3), random.one_in(3)) {
         (true, _) => column("dn"),
+        _ if data_type.is_integer() && random.one_in(4) => sum(random, &data_type, 0),
         _ if wider.is_some() && random.one_in(4) => cast(wider.unwrap(), data_type.clone()),
         (false, true) => value(random, &data_type, depth),
         (false, false) => leaf(random, &data_type),

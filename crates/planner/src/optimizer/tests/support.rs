@@ -11,7 +11,8 @@ use datafusion_common::ScalarValue;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
 use crate::expr::functions::{
-    And, Case, Cast, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions, Not, Or, ValueSet,
+    And, Arithmetic, ArithmeticOp, Case, Cast, Compare, CompareOp, GetItem, InSet, IsNull, Like, LikeOptions,
+    Not, Or, ValueSet,
 };
 use crate::expr::{Args, BindError, BoundExpression, ExprKind, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 use crate::optimizer::{ExpressionOptimizer, Position};
@@ -62,6 +63,15 @@ pub fn boolean(value: impl Into<Option<bool>>) -> BoundExpression {
 
 pub fn compare(left: BoundExpression, op: CompareOp, right: BoundExpression) -> BoundExpression {
     Compare::of(op, left, right).unwrap()
+}
+
+pub fn arithmetic(left: BoundExpression, op: ArithmeticOp, right: BoundExpression) -> BoundExpression {
+    Arithmetic::of(op, left, right).unwrap()
+}
+
+/// A value of the type of the column `decn`.
+pub fn decimal(unscaled: i128) -> ScalarValue {
+    ScalarValue::Decimal128(Some(unscaled), 10, 2)
 }
 
 /// A comparison of a column with a constant.
