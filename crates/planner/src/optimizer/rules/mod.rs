@@ -45,6 +45,7 @@ mod field_of_pack;
 mod flatten;
 mod flip;
 mod fold_constants;
+mod integers;
 mod intersect_tests;
 mod known_null;
 mod move_addend;

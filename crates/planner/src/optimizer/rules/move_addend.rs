@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::compute::kernels::numeric::{add_wrapping, sub_wrapping};
-use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
+use super::integers::{number, range_of};
 use super::unwrap_cast::is_exact;
 use super::{Rewrite, RewriteContext, RuleError, RuleResult, TypedExprRewriteRule};
 use crate::expr::BoundExpression;
@@ -101,7 +101,7 @@ impl<'a> Sum<'a> {
     /// Whether neither the sum nor the operand for which it takes this value leaves the type.
     fn keeps_order_around(&self, value: &ScalarValue) -> bool {
         let bounds = || {
-            let (constant, value) = (integer(self.constant)?, integer(value)?);
+            let (constant, value) = (number(self.constant)?, number(value)?);
             let (low, high) = bounds(self.operand, DEPTH)?;
             Some(match (self.op, self.constant_first) {
                 (ArithmeticOp::Add, _) => [low + constant, high + constant, value - constant],
@@ -122,7 +122,7 @@ fn bounds(expression: &BoundExpression, depth: usize) -> Option<(i128, i128)> {
     let data_type = expression.field().data_type();
     let whole = range_of(data_type)?;
     let Some(depth) = depth.checked_sub(1) else { return Some(whole) };
-    if let Some(value) = expression.as_literal().and_then(integer) {
+    if let Some(value) = expression.as_literal().and_then(number) {
         return Some((value, value));
     }
     if expression.as_opt::<Cast>().is_some()
@@ -142,29 +142,6 @@ fn bounds(expression: &BoundExpression, depth: usize) -> Option<(i128, i128)> {
         }
     };
     Some(if whole.0 <= low && high <= whole.1 { (low, high) } else { whole })
-}
-
-/// The least and the greatest value of an integer type.
-fn range_of(data_type: &DataType) -> Option<(i128, i128)> {
-    let bits = u32::try_from(data_type.primitive_width().filter(|_| data_type.is_integer())? * 8).ok()?;
-    Some(match data_type.is_signed_integer() {
-        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        false => (0, (1 << bits) - 1),
-    })
-}
-
-fn integer(value: &ScalarValue) -> Option<i128> {
-    match value {
-        ScalarValue::Int8(v) => v.map(i128::from),
-        ScalarValue::Int16(v) => v.map(i128::from),
-        ScalarValue::Int32(v) => v.map(i128::from),
-        ScalarValue::Int64(v) => v.map(i128::from),
-        ScalarValue::UInt8(v) => v.map(i128::from),
-        ScalarValue::UInt16(v) => v.map(i128::from),
-        ScalarValue::UInt32(v) => v.map(i128::from),
-        ScalarValue::UInt64(v) => v.map(i128::from),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -79,20 +79,24 @@ fn united(group: &[OperandTest<'_>], filter_only: bool) -> Result<Option<Vec<Bou
     let mut ends: Vec<End> = low.into_iter().chain(high).collect();
     let mut terms = Vec::new();
     if !sets.is_empty() {
-        let all = concat(&sets.iter().map(|s| s as &dyn Array).collect::<Vec<_>>())?;
-        let all = Arc::clone(ValueSet::try_new(&all)?.values());
-        let mut covered = BooleanArray::from(vec![false; all.len()]);
+        if has_null {
+            sets.push(new_null_array(sets[0].data_type(), 1));
+        }
+        let all = ValueSet::try_new(&concat(&sets.iter().map(|s| s as &dyn Array).collect::<Vec<_>>())?)?;
+        let values = all.values();
+        let mut covered = BooleanArray::from(vec![false; values.len()]);
         for end in &mut ends {
-            let at_end = end.equals(&all)?;
-            if at_end.true_count() > 0 && end.holds(&all)?.true_count() < all.len() {
+            let at_end = end.equals(values)?;
+            if at_end.true_count() > 0 && end.holds(values)?.true_count() < values.len() {
                 *end = end.with_inclusive(true)?;
             }
-            covered = or(&covered, &end.holds(&all)?)?;
+            covered = or(&covered, &end.holds(values)?)?;
         }
-        let left = filter(&all, &not(&covered)?)?;
-        match &sources[..] {
-            [source] if left.len() == all.len() => terms.push(BoundExpression::clone(source)),
-            _ if !left.is_empty() || has_null => {
+        match (covered.true_count(), &sources[..]) {
+            (0, [source]) => terms.push(BoundExpression::clone(source)),
+            (0, _) => terms.push(InSet::of(group[0].operand.clone(), Arc::new(all), false)?),
+            (some, _) if some < values.len() || has_null => {
+                let left = filter(values, &not(&covered)?)?;
                 let null = new_null_array(left.data_type(), usize::from(has_null));
                 let set = Arc::new(ValueSet::try_new(&concat(&[&left, &null])?)?);
                 terms.push(InSet::of(group[0].operand.clone(), set, false)?);

@@ -16,6 +16,7 @@ use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
 use super::connective::constant;
+use super::integers::{number, value_of};
 use super::operand_test::plain;
 use super::{Rewrite, RewriteContext, RuleError, RuleResult, TypedExprRewriteRule};
 use crate::expr::BoundExpression;
@@ -39,9 +40,8 @@ impl TypedExprRewriteRule<Compare> for UnwrapCast {
         if value.is_null() || &value.data_type() != left.field().data_type() {
             return Ok(Rewrite::Unchanged);
         }
-        let images = preimages(&value.to_array()?, inner)?;
-        if let Some(original) = images.filter(|i| i.len() == 1) {
-            let value = BoundExpression::literal(ScalarValue::try_from_array(&original, 0)?);
+        if let Some(original) = preimage(value, inner)? {
+            let value = BoundExpression::literal(original);
             return Ok(Rewrite::Rewritten(Compare::of(*op, inner.clone(), value)?));
         }
         let Some(holds) = beyond(inner, value, *op) else { return Ok(Rewrite::Unchanged) };
@@ -74,6 +74,17 @@ fn unwrapped(expression: &BoundExpression) -> Option<&BoundExpression> {
     let to = &expression.as_opt::<Cast>()?.to;
     let inner = expression.children().first()?;
     is_exact(inner.field().data_type(), to).then_some(inner)
+}
+
+/// The value of the operand's type that a value is the image of.
+fn preimage(value: &ScalarValue, operand: &BoundExpression) -> Result<Option<ScalarValue>, RuleError> {
+    let from = plain(operand.field().data_type());
+    // By far the most frequent, and in no need of kernels.
+    if let Some(number) = number(value).filter(|_| from.is_integer()) {
+        return Ok(value_of(from, number));
+    }
+    let originals = preimages(&value.to_array()?, operand)?.filter(|originals| originals.len() == 1);
+    Ok(originals.map(|original| ScalarValue::try_from_array(&original, 0)).transpose()?)
 }
 
 /// Those values of the operand's type that the values are images of; `None` when NaNs make it hard to say.
