@@ -22,7 +22,7 @@ use super::priority::{self, Promise};
 use super::queue::{Queue, Sharing};
 use super::threshold::first_threshold;
 use super::units::{PageGrid, Unit, cut, split};
-use crate::live::{LiveFilters, Origin};
+use crate::live::{LiveConjunct, LiveFilters, Origin};
 use crate::table::ScanFragment;
 
 /// A run of rows to read: the unit of work a partition claims.
@@ -107,9 +107,10 @@ impl Execution {
         let snapshot = &scan.snapshot;
         let projection = scan.projection.targets().to_vec();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
-        let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone());
         let prune = filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
-        let live = live.with_known(first_threshold(scan, prune));
+        let optimizer = scan.filters.optimizer().clone();
+        let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone(), optimizer)
+            .with_known(first_threshold(scan, prune));
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
@@ -176,7 +177,8 @@ impl Execution {
         let saving = WORK_ABOVE + nanos as f64 / rows.max(1) as f64;
         let conjuncts = self.live.conjuncts(self.scan.snapshot.options.live_row_filters, saving);
         // What can't be planned isn't asked.
-        let step = |(conjunct, counts)| Some(plan.step(&conjunct, &counts).ok()?.live(Arc::from([])));
+        let step =
+            |live: LiveConjunct| Some(plan.step(&live.expression, &live.counts).ok()?.live(live.values));
         conjuncts.into_iter().filter_map(step).collect()
     }
 

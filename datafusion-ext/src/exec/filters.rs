@@ -17,32 +17,39 @@ use datafusion::physical_plan::ColumnarValue;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::And;
 use trommel_planner::index::TableCol;
+use trommel_planner::optimizer::ExpressionOptimizer;
 use trommel_planner::pruning::PrunePredicate;
 
-use crate::translate::translate;
+use crate::translate::{Translator, optimize_filter};
 
 /// The conjuncts that every row must satisfy, over the table's schema, in the query's order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct StaticFilters {
     conjuncts: Vec<Arc<dyn PhysicalExpr>>,
+    optimizer: ExpressionOptimizer,
 }
 
 impl StaticFilters {
-    /// The top-level conjuncts of these predicates.
-    pub fn new(predicates: &[Arc<dyn PhysicalExpr>]) -> Self {
-        Self { conjuncts: predicates.iter().flat_map(split_conjunction).map(Arc::clone).collect() }
+    /// The top-level conjuncts of these predicates, and what rewrites them when they are bound.
+    pub fn new(predicates: &[Arc<dyn PhysicalExpr>], optimizer: ExpressionOptimizer) -> Self {
+        Self { conjuncts: conjuncts(predicates).collect(), optimizer }
     }
 
     /// These filters and more, those that are there already left out.
     #[must_use]
     pub fn and(&self, predicates: &[Arc<dyn PhysicalExpr>]) -> Self {
         let mut all = self.clone();
-        for conjunct in Self::new(predicates).conjuncts {
+        for conjunct in conjuncts(predicates) {
             if !all.conjuncts.iter().any(|c| c.eq(&conjunct)) {
                 all.conjuncts.push(conjunct);
             }
         }
         all
+    }
+
+    /// What rewrites the filters of the scan, static and live.
+    pub fn optimizer(&self) -> &ExpressionOptimizer {
+        &self.optimizer
     }
 
     /// Whether every row qualifies.
@@ -69,16 +76,24 @@ impl StaticFilters {
         columns
     }
 
-    /// The conjuncts in the form that is pushed through scan plans and judges zones.
+    /// The filters, optimized as one, in the form that is pushed through scan plans and judges zones.
     pub fn bind(&self, table: &SchemaRef) -> BoundFilters {
-        let conjuncts: Vec<_> = self.conjuncts.iter().map(|c| translate(c, table)).collect();
-        let all = match conjuncts.as_slice() {
-            [] => None,
-            [only] => Some(only.clone()),
-            // Every conjunct is boolean, so this can't fail; if it did, nothing would be pruned.
-            _ => BoundExpression::call::<And>((), conjuncts.clone()).ok(),
+        if self.is_empty() {
+            return BoundFilters { conjuncts: Vec::new(), prune: None };
+        }
+        let translator = Translator::new(Arc::clone(table));
+        let conjuncts: Vec<_> = self.conjuncts.iter().map(|c| translator.translate(c)).collect();
+        // Every conjunct is boolean, so this can't fail; if it did, nothing would be pruned.
+        let Some(all) = And::of(conjuncts.clone()).ok() else {
+            return BoundFilters { conjuncts, prune: None };
         };
-        let prune = all.map(|all| PrunePredicate::compile(&all)).filter(PrunePredicate::can_prune);
+        let all = optimize_filter(&self.optimizer, &all);
+        let conjuncts = match (all.as_opt::<And>(), all.as_literal()) {
+            (Some(()), _) => all.children().to_vec(),
+            (_, Some(ScalarValue::Boolean(Some(true)))) => Vec::new(),
+            _ => vec![all.clone()],
+        };
+        let prune = Some(PrunePredicate::compile(&all)).filter(PrunePredicate::can_prune);
         BoundFilters { conjuncts, prune }
     }
 
@@ -98,8 +113,14 @@ impl StaticFilters {
                 })
                 .data()
         };
-        Ok(Self { conjuncts: self.conjuncts.iter().map(resolve).collect::<Result<_>>()? })
+        let conjuncts = self.conjuncts.iter().map(resolve).collect::<Result<_>>()?;
+        Ok(Self { conjuncts, optimizer: self.optimizer.clone() })
     }
+}
+
+/// The top-level conjuncts of predicates, in order.
+fn conjuncts(predicates: &[Arc<dyn PhysicalExpr>]) -> impl Iterator<Item = Arc<dyn PhysicalExpr>> {
+    predicates.iter().flat_map(split_conjunction).map(Arc::clone)
 }
 
 /// The value of an expression that reads no column.
@@ -122,7 +143,7 @@ impl fmt::Display for StaticFilters {
 /// Static filters as bound expressions over the table.
 #[derive(Debug)]
 pub struct BoundFilters {
-    /// One expression per conjunct, in order.
+    /// What every row must satisfy, in order.
     pub conjuncts: Vec<BoundExpression>,
     /// All of them together, if they can exclude a zone.
     pub prune: Option<PrunePredicate>,

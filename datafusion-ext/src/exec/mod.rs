@@ -44,6 +44,7 @@ use datafusion::physical_plan::PlanProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, EvaluationType, SchedulingType};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
+use trommel_planner::optimizer::ExpressionOptimizer;
 
 pub use queue::{Queue, Sharing};
 
@@ -68,7 +69,7 @@ pub struct ScanRequest {
 }
 
 /// How a session runs scans.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ScanContext {
     /// Whether the session's optimizer holds [`LinkDynamicFilters`](crate::LinkDynamicFilters).
     pub linked: bool,
@@ -76,6 +77,8 @@ pub struct ScanContext {
     pub target_partitions: usize,
     /// Tables of fewer bytes than this aren't split below fragments.
     pub min_split_bytes: usize,
+    /// What rewrites the filters.
+    pub optimizer: ExpressionOptimizer,
 }
 
 /// The scan of a [`TrommelTable`](crate::TrommelTable).
@@ -117,8 +120,8 @@ impl FilteredReadExec {
             return plan_err!("column {beyond} of a table with {columns} columns");
         }
         let sequence = Arc::new(Sequence::of(&snapshot));
-        let partitions = partitions(&snapshot, context);
-        let filters = StaticFilters::new(&request.filters);
+        let partitions = partitions(&snapshot, &context);
+        let filters = StaticFilters::new(&request.filters, context.optimizer);
         Ok(Self {
             properties: properties(&snapshot, &projection, &sequence, partitions)?,
             statistics: Arc::new(ScanStatistics::default()),
@@ -188,7 +191,7 @@ impl FilteredReadExec {
 
 /// How many partitions a scan of the snapshot has: at most as many as there are row groups, and as many
 /// as there are fragments if the table is too small to be worth splitting further.
-fn partitions(snapshot: &Snapshot, context: ScanContext) -> usize {
+fn partitions(snapshot: &Snapshot, context: &ScanContext) -> usize {
     let fragments = snapshot.fragments.iter().map(|f| &f.open);
     let bytes: u64 = fragments.clone().map(|open| open.fragment.version.size).sum();
     let pieces = if bytes < context.min_split_bytes as u64 {

@@ -48,6 +48,7 @@ use trommel_scan::io::{Distance, IoCounters};
 use self::caches::metadata_cache;
 use self::listing::ListedFile;
 use crate::exec::{FilteredReadExec, ScanContext, ScanRequest};
+use crate::translate::expression_optimizer;
 
 pub use self::builder::TrommelTableBuilder;
 pub use self::factory::TrommelTableFactory;
@@ -262,6 +263,7 @@ impl TableProvider for TrommelTable {
             linked: session.physical_optimizers().iter().any(|rule| rule.name() == LINK_RULE),
             target_partitions: session.config().target_partitions(),
             min_split_bytes: session.config_options().optimizer.repartition_file_min_size,
+            optimizer: expression_optimizer(session.config()),
         };
         Ok(Arc::new(FilteredReadExec::try_new(snapshot, request, context)?))
     }

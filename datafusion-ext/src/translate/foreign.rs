@@ -19,7 +19,7 @@ use trommel_planner::expr::{BoundExpression, ExprKind, Facts, Foreign};
 use super::float_in::FloatIn;
 use super::{Expr, Translator};
 
-impl Translator<'_> {
+impl Translator {
     /// The whole subtree as one foreign node. Its inputs are the columns it reads, or the fields below
     /// them where it reads no more than those.
     pub(super) fn foreign(&self, expr: &Expr) -> BoundExpression {
@@ -29,7 +29,7 @@ impl Translator<'_> {
             Err(_) => (Arc::clone(expr), Vec::new()),
         };
         let fields: Vec<FieldRef> = inputs.iter().map(|input| Arc::clone(input.field())).collect();
-        let foreign = Arc::new(DataFusionExpr::new(expr, renumbered, fields, self.table));
+        let foreign = Arc::new(DataFusionExpr::new(expr, renumbered, fields, &self.table));
         match BoundExpression::try_new(ExprKind::Foreign(Arc::clone(&foreign) as _), inputs) {
             Ok(bound) => bound,
             // Can't be: the fields are those of the inputs. A root that doesn't fit fails when it is read.
@@ -52,7 +52,7 @@ impl Translator<'_> {
                 if let Some(column) = node.downcast_ref::<Column>() {
                     return internal_err!("column {column} of {}", self.table.fields().len());
                 }
-                return Ok(match FloatIn::of(&node, self.table) {
+                return Ok(match FloatIn::of(&node, &self.table) {
                     Some(ours) => Transformed::yes(ours),
                     None => Transformed::no(node),
                 });

@@ -13,10 +13,13 @@
 
 mod float_in;
 mod foreign;
+mod optimize;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+
+pub use optimize::{expression_optimizer, expression_rules, optimize_filter};
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use arrow::datatypes::{DataType, Field, Fields, SchemaRef};
@@ -48,18 +51,31 @@ pub fn table_root(table: &SchemaRef) -> BoundExpression {
 ///
 /// Filters that change must have been snapshotted: one that still is inside is treated as volatile.
 pub fn translate(expr: &Arc<dyn PhysicalExpr>, table: &SchemaRef) -> BoundExpression {
-    Translator { table, root: table_root(table) }.translate(expr)
+    Translator::new(Arc::clone(table)).translate(expr)
 }
 
 type Expr = Arc<dyn PhysicalExpr>;
 
-struct Translator<'a> {
-    table: &'a SchemaRef,
+/// Translates expressions over one table, which then have one root.
+#[derive(Debug, Clone)]
+pub struct Translator {
+    table: SchemaRef,
     root: BoundExpression,
 }
 
-impl Translator<'_> {
-    fn translate(&self, expr: &Expr) -> BoundExpression {
+impl Translator {
+    /// Of expressions over a table with this schema.
+    pub fn new(table: SchemaRef) -> Self {
+        Self { root: table_root(&table), table }
+    }
+
+    /// The table's schema.
+    pub fn table(&self) -> &SchemaRef {
+        &self.table
+    }
+
+    /// See [`translate`].
+    pub fn translate(&self, expr: &Arc<dyn PhysicalExpr>) -> BoundExpression {
         self.known(expr).unwrap_or_else(|| self.foreign(expr))
     }
 
@@ -93,7 +109,7 @@ impl Translator<'_> {
             .or_else(|| self.cast(expr))
             .or_else(|| self.case(expr))?;
         // Of these, DataFusion derives the type by rules of its own.
-        let data_type = expr.data_type(self.table).ok()?;
+        let data_type = expr.data_type(&self.table).ok()?;
         (typed.field().data_type() == &data_type).then_some(typed)
     }
 
@@ -197,7 +213,7 @@ impl Translator<'_> {
         if is_volatile(item) || foreign::any(item, |e| !made_of_constants(e)) {
             return None;
         }
-        match item.evaluate(&RecordBatch::new_empty(Arc::clone(self.table))).ok()? {
+        match item.evaluate(&RecordBatch::new_empty(Arc::clone(&self.table))).ok()? {
             ColumnarValue::Scalar(value) => Some(value),
             ColumnarValue::Array(_) => None,
         }
@@ -234,7 +250,7 @@ impl Translator<'_> {
 
     fn case(&self, expr: &Expr) -> Option<BoundExpression> {
         let case = expr.downcast_ref::<CaseExpr>()?;
-        let data_type = expr.data_type(self.table).ok()?;
+        let data_type = expr.data_type(&self.table).ok()?;
         let operand = case.expr().map(|operand| self.translate(operand));
         let when_type = operand.as_ref().map_or(DataType::Boolean, |o| o.field().data_type().clone());
         let arms = case

@@ -9,7 +9,7 @@ use arrow::datatypes::{Field, FieldRef};
 use datafusion_common::ScalarValue;
 use smallvec::SmallVec;
 
-use super::{BindError, Cost, Errors, Facts, FnRef, Foreign, Nulls, ScalarFnVTable};
+use super::{BindError, Cost, Errors, FOREIGN, Facts, FnRef, Foreign, Nulls, ScalarFnVTable};
 
 /// What a node of an expression is.
 #[derive(Debug, Clone)]
@@ -245,7 +245,6 @@ fn leaf(
 
 /// Checks that a foreign node gets inputs of exactly the types it was made for.
 fn foreign_takes(foreign: &dyn Foreign, children: &[BoundExpression]) -> Result<(), BindError> {
-    const FOREIGN: super::FnId = super::FnId::new("foreign");
     let inputs = foreign.inputs();
     if inputs.len() != children.len() {
         let expected = inputs.len().to_string();

@@ -8,7 +8,10 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::FieldRef;
 use datafusion_common::Result;
 
-use super::Facts;
+use super::{Facts, FnId};
+
+/// What stands for a function's id where the root of an expression is a foreign node.
+pub const FOREIGN: FnId = FnId::new("trommel.foreign");
 
 /// A subtree of an expression that only its engine understands.
 ///

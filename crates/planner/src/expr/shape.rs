@@ -7,8 +7,8 @@
 //! new values for the slots, and nothing else is done.
 //!
 //! A slot stands for a value that isn't NULL, right or left of a comparison. All other constants belong to
-//! the shape: a NULL, a pattern, a set, TRUE, the result of a CASE. There, another value is another meaning,
-//! which rules and pruning act upon.
+//! the shape: a NULL, a pattern, a set, TRUE, the result of a CASE, and what is compared with a cast or a sum.
+//! There, another value is another meaning, which rules and pruning act upon.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use arrow::datatypes::Field;
 use datafusion_common::ScalarValue;
 use smallvec::SmallVec;
 
-use super::functions::Compare;
+use super::functions::{Arithmetic, Cast, Compare};
 use super::{BoundExpression, ExprKind};
 
 /// An expression with slots for the constants it compares with.
@@ -105,14 +105,18 @@ impl Shape {
 /// The constant that a child is, if a slot can stand for it.
 fn slot_value<'a>(node: &BoundExpression, child: &'a BoundExpression) -> Option<&'a ScalarValue> {
     node.as_opt::<Compare>()?;
-    child.as_literal().filter(|value| !value.is_null())
+    let value = child.as_literal().filter(|value| !value.is_null())?;
+    let computed = |e: &BoundExpression| e.as_opt::<Cast>().is_some() || e.as_opt::<Arithmetic>().is_some();
+    (!node.children().iter().any(computed)).then_some(value)
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
     use rstest::rstest;
 
     use super::*;
+    use crate::expr::functions::ArithmeticOp;
     use crate::expr::functions::CompareOp::{Eq, Gt, Lt};
     use crate::optimizer::tests::support::*;
     use crate::optimizer::{ExpressionOptimizer, Position};
@@ -156,6 +160,8 @@ mod tests {
     #[case::result(case(None, [(column("b"), lit(1))], Some(lit(2))))]
     #[case::null(is("in", Eq, ScalarValue::Int32(None)))]
     #[case::boolean(and([column("b"), boolean(true)]))]
+    #[case::beside_a_cast(compare(cast(column("in"), DataType::Int64), Lt, lit(5i64)))]
+    #[case::beside_a_sum(compare(arithmetic(column("in"), ArithmeticOp::Add, lit(1)), Eq, lit(5)))]
     fn other_constants_belong_to_the_shape(#[case] expression: BoundExpression) {
         let (shape, values) = Shape::of(&expression).unwrap();
         assert!(values.is_empty());

@@ -10,7 +10,7 @@ use super::driver::{self, Fired, Rules, Tree};
 use super::session::Registered;
 use super::{ExpressionOptimizerSession, Position, Rewrite, RewriteContext, RewriteError, Trace};
 use crate::expr::functions::{And, Case, Or};
-use crate::expr::{BindError, BoundExpression, ExprKind, FnId};
+use crate::expr::{BindError, BoundExpression, FnId};
 use crate::plan::fits;
 
 /// The rules of one moment, ready to run. Immutable; cheap to clone.
@@ -79,10 +79,7 @@ struct ExpressionRules<'a> {
 
 impl Rules<BoundExpression> for ExpressionRules<'_> {
     fn concern(&self, node: &BoundExpression, place: Place) -> bool {
-        match node.kind() {
-            ExprKind::Call(function) => !place.absorbed && self.registered.has_rules(function.id()),
-            _ => false,
-        }
+        !place.absorbed && self.registered.rules(node.kind()).next().is_some()
     }
 
     fn rewrite(
@@ -90,12 +87,11 @@ impl Rules<BoundExpression> for ExpressionRules<'_> {
         node: &BoundExpression,
         place: Place,
     ) -> Result<Option<Fired<BoundExpression>>, RewriteError> {
-        let ExprKind::Call(function) = node.kind() else { return Ok(None) };
         if place.absorbed {
             return Ok(None);
         }
         let Registered { config, values, .. } = self.registered;
-        for rule in self.registered.rules(function.id()) {
+        for rule in self.registered.rules(node.kind()) {
             let ctx = RewriteContext {
                 position: place.position,
                 config,

@@ -11,7 +11,7 @@ use datafusion_common::HashMap;
 use super::context::Values;
 use super::rule::Typed;
 use super::{ExprRewriteRule, ExpressionOptimizer, OptimizerConfig, TypedExprRewriteRule, rules};
-use crate::expr::{FnId, ScalarFnVTable};
+use crate::expr::{ExprKind, FOREIGN, FnId, ScalarFnVTable};
 
 /// The rules of a session, in the order they are tried: those registered for the function at the root of
 /// an expression, then the fallback rules, which are tried at every call.
@@ -32,15 +32,15 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// The rules for calls of a function, in order.
-    pub fn rules(&self, function: FnId) -> impl Iterator<Item = &dyn ExprRewriteRule> {
-        let own = self.by_function.get(&function).map_or(&[][..], Vec::as_slice);
-        own.iter().chain(&self.fallback).map(|rule| &**rule)
-    }
-
-    /// Whether there is any rule for calls of a function.
-    pub fn has_rules(&self, function: FnId) -> bool {
-        !self.fallback.is_empty() || self.by_function.contains_key(&function)
+    /// The rules for a node of this kind, in order.
+    pub fn rules(&self, kind: &ExprKind) -> impl Iterator<Item = &dyn ExprRewriteRule> {
+        let (function, fallback) = match kind {
+            ExprKind::Call(function) => (Some(function.id()), &self.fallback[..]),
+            ExprKind::Foreign(_) => (Some(FOREIGN), &[][..]),
+            _ => (None, &[][..]),
+        };
+        let own = function.and_then(|function| self.by_function.get(&function));
+        own.map_or(&[][..], Vec::as_slice).iter().chain(fallback).map(|rule| &**rule)
     }
 
     /// The names of all rules, each with the function at whose calls it is tried.
@@ -82,7 +82,8 @@ impl ExpressionOptimizerSession {
         self.register_erased(V::ID, Typed::<V, _>::new(rule))
     }
 
-    /// Adds a rule for calls of the function with this id, whatever its vtable.
+    /// Adds a rule for calls of the function with this id, whatever its vtable; or for nodes of another
+    /// engine, whose id is [`FOREIGN`].
     pub fn register_erased(&self, function: FnId, rule: impl ExprRewriteRule) -> &Self {
         self.change(|r| r.by_function.entry(function).or_default().push(Arc::new(rule)))
     }

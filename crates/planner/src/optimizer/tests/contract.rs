@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow::array::{ArrayRef, new_null_array};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr_common::columnar_value::ColumnarValue;
@@ -13,7 +14,9 @@ use rstest::rstest;
 
 use super::support::*;
 use crate::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull, Not};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
+use crate::expr::{
+    Args, BindError, BoundExpression, ExprKind, FOREIGN, Facts, FnId, Foreign, Nulls, Printer, ScalarFnVTable,
+};
 use crate::optimizer::*;
 
 /// A rule made of a function.
@@ -112,6 +115,57 @@ fn rules_are_tried_in_the_order_of_registration_and_fallbacks_last() {
     let (result, trace) = session.snapshot().optimize_traced(&not(is_null(column("in"))), Position::Value);
     assert_eq!(result.unwrap().to_string(), "$.b");
     assert_eq!(trace.to_string(), "fallback: $.in IS NULL → false\nfirst: NOT false → $.b\n");
+}
+
+/// A part of another engine over no inputs.
+#[derive(Debug)]
+struct Opaque(FieldRef);
+
+impl fmt::Display for Opaque {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("opaque")
+    }
+}
+
+impl Foreign for Opaque {
+    fn inputs(&self) -> &[FieldRef] {
+        &[]
+    }
+
+    fn field(&self) -> &FieldRef {
+        &self.0
+    }
+
+    fn evaluate(&self, _: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        Ok(new_null_array(&DataType::Boolean, rows))
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::UNKNOWN
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn rules_for_foreign_nodes_are_tried_at_no_others_and_fallbacks_not_there() {
+    let opaque = Arc::new(Opaque(Arc::new(Field::new("opaque", DataType::Boolean, true))));
+    let opaque = BoundExpression::try_new(ExprKind::Foreign(opaque), vec![]).unwrap();
+    let session = rules();
+    session
+        .register_fallback(Rule("fallback", |node: &BoundExpression, ctx: &RewriteContext<'_>| {
+            ctx.note(|| node.to_string());
+            None
+        }))
+        .register_erased(
+            FOREIGN,
+            Rule("known", |_: &BoundExpression, _: &RewriteContext<'_>| Some(boolean(true))),
+        );
+    let (result, trace) = session.snapshot().optimize_traced(&not(opaque), Position::Value);
+    assert_eq!(result.unwrap().to_string(), "NOT true");
+    assert_eq!(trace.to_string(), "known: opaque → true\nfallback: NOT true\n");
 }
 
 #[test]
