@@ -148,3 +148,50 @@ pub struct BoundFilters {
     /// All of them together, if they can exclude a zone.
     pub prune: Option<PrunePredicate>,
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field};
+    use datafusion::logical_expr::Operator::{self, Gt, GtEq, Lt};
+    use datafusion::physical_expr::expressions::{binary, col, lit};
+    use rstest::rstest;
+    use trommel_planner::optimizer::ExpressionOptimizerSession;
+
+    use super::*;
+
+    fn table() -> SchemaRef {
+        let column = |name: &str| Field::new(name, DataType::Int64, true);
+        Arc::new(Schema::new(vec![column("a"), column("b")]))
+    }
+
+    fn compare(name: &str, op: Operator, value: i64) -> Arc<dyn PhysicalExpr> {
+        binary(col(name, &table()).unwrap(), op, lit(value), &table()).unwrap()
+    }
+
+    #[rstest]
+    #[case::none(vec![], &[], false)]
+    #[case::one(vec![compare("a", Gt, 5)], &["$.a > 5"], true)]
+    #[case::of_one_column(vec![compare("a", Gt, 5), compare("b", Gt, 5), compare("a", Gt, 7)],
+        &["$.a > 7", "$.b > 5"], true)]
+    #[case::contradiction(vec![compare("a", Gt, 5), compare("a", Lt, 5)], &["false"], true)]
+    #[case::nothing_left(vec![lit(true)], &[], true)]
+    fn conjuncts_are_optimized_together(
+        #[case] predicates: Vec<Arc<dyn PhysicalExpr>>,
+        #[case] expect: &[&str],
+        #[case] prunes: bool,
+    ) {
+        let optimizer = ExpressionOptimizerSession::default().snapshot();
+        let bound = StaticFilters::new(&predicates, optimizer).bind(&table());
+        let conjuncts: Vec<_> = bound.conjuncts.iter().map(ToString::to_string).collect();
+        assert_eq!(conjuncts, expect);
+        assert_eq!(bound.prune.is_some(), prunes);
+    }
+
+    #[test]
+    fn without_rules_conjuncts_stay() {
+        let optimizer = ExpressionOptimizerSession::empty().snapshot();
+        let filters = StaticFilters::new(&[compare("a", GtEq, 5)], optimizer).and(&[compare("a", Gt, 7)]);
+        let conjuncts: Vec<_> = filters.bind(&table()).conjuncts.iter().map(ToString::to_string).collect();
+        assert_eq!(conjuncts, ["$.a >= 5", "$.a > 7"]);
+    }
+}

@@ -375,3 +375,109 @@ mod tests {
         assert_eq!(generations(Origin::Unknown, &[a(Lt, 90), a(Lt, 70)]), [(100, 0), (100, 0)]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Int64Array};
+    use arrow::buffer::BooleanBuffer;
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::logical_expr::Operator::{self, And, Eq, Gt, GtEq, Lt, LtEq, Or};
+    use datafusion::physical_expr::expressions::{
+        DynamicFilterPhysicalExpr, binary, cast, col, in_list, lit,
+    };
+    use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
+
+    use super::*;
+    use crate::live::Origin;
+    use crate::translate::expression_rules;
+
+    type Expr = Arc<dyn PhysicalExpr>;
+
+    fn table() -> SchemaRef {
+        let column = |name: &str, data_type| Field::new(name, data_type, true);
+        Arc::new(Schema::new(vec![column("a", DataType::Int64), column("n", DataType::Int32)]))
+    }
+
+    fn compare(left: Expr, op: Operator, right: Expr) -> Expr {
+        binary(left, op, right, &table()).unwrap()
+    }
+
+    fn a(op: Operator, value: i64) -> Expr {
+        compare(col("a", &table()).unwrap(), op, lit(value))
+    }
+
+    /// Ten zones of ten rows, of which zone z holds the values from 10 z on.
+    struct Tens;
+
+    impl ZoneSource for Tens {
+        fn zones(&self, column: &ColumnPath, level: Level) -> Option<Arc<ZoneColumn>> {
+            let of = |plus: i64| Bound {
+                values: Arc::new(Int64Array::from_iter_values((0..10).map(|z| 10 * z + plus))) as ArrayRef,
+                exact: BooleanBuffer::new_set(10),
+            };
+            let starts = (0..=10).map(|z| z * 10).collect();
+            let zones = ZoneColumn::unknown(DataType::Int64, starts).with_lower(of(0)).with_upper(of(9));
+            (level == Level::RowGroup && column.column.0 == 0).then(|| Arc::new(zones))
+        }
+    }
+
+    /// One filter through its generations: the rows left by each, and how often it was compiled by then.
+    fn generations(origin: Origin, filters: &[Expr]) -> Vec<(u64, usize)> {
+        let columns = vec![col("a", &table()).unwrap(), col("n", &table()).unwrap()];
+        let dynamic = Arc::new(DynamicFilterPhysicalExpr::new(columns, lit(true)));
+        let live = LiveFilter::new(Arc::clone(&dynamic) as Expr).with_origin(origin);
+        let live = LiveFilters::new(&[live], table(), None, expression_rules().snapshot());
+        let judge = |filter: &Expr| {
+            dynamic.update(Arc::clone(filter)).unwrap();
+            let rows = || live.judge(&Tens, RowRanges::all(100)).may.len();
+            assert_eq!(rows(), rows());
+            (rows(), live.compilations())
+        };
+        filters.iter().map(judge).collect()
+    }
+
+    #[test]
+    fn constants_that_move_are_patched() {
+        let top_k = [90, 70, 50, 20].map(|bound| a(Lt, bound));
+        assert_eq!(generations(Origin::Other, &top_k), [(90, 1), (70, 1), (50, 1), (20, 1)]);
+
+        let n = |value: i32| compare(col("n", &table()).unwrap(), Gt, lit(value));
+        let two_keys = [90, 70, 50].map(|bound| {
+            let tie = compare(a(Eq, bound), And, n(i32::try_from(bound).unwrap()));
+            compare(a(Lt, bound), Or, tie)
+        });
+        assert_eq!(generations(Origin::Unknown, &two_keys), [(100, 1), (80, 1), (60, 1)]);
+
+        let bounds =
+            [(0, 95), (15, 60), (20, 25)].map(|(low, high)| compare(a(GtEq, low), And, a(LtEq, high)));
+        assert_eq!(generations(Origin::Other, &bounds), [(100, 1), (60, 1), (10, 1)]);
+    }
+
+    #[test]
+    fn another_shape_is_compiled() {
+        let set = |values: &[i64]| {
+            let list = values.iter().map(|v| lit(*v)).collect();
+            in_list(col("a", &table()).unwrap(), list, &false, &table()).unwrap()
+        };
+        let null = compare(col("a", &table()).unwrap(), Lt, lit(ScalarValue::Int64(None)));
+        let shapes =
+            [a(Lt, 90), a(LtEq, 80), set(&[5, 15]), set(&[5, 25]), set(&[5, 25]), null, a(Lt, 20), a(Lt, 5)];
+        let expect = [(90, 1), (90, 2), (20, 3), (20, 4), (20, 4), (0, 5), (20, 6), (10, 6)];
+        assert_eq!(generations(Origin::Other, &shapes), expect);
+    }
+
+    /// Beside a cast rules need the constant: there every constant is a shape of its own, and still prunes.
+    #[test]
+    fn beside_a_cast_constants_belong_to_the_shape() {
+        let wide = |value: i64| {
+            let n = cast(col("n", &table()).unwrap(), &table(), DataType::Int64).unwrap();
+            compare(a(Lt, value), And, compare(n, Lt, lit(value)))
+        };
+        assert_eq!(generations(Origin::Other, &[wide(90), wide(70)]), [(90, 1), (70, 2)]);
+    }
+
+    #[test]
+    fn what_is_not_believed_is_not_compiled() {
+        assert_eq!(generations(Origin::Unknown, &[a(Lt, 90), a(Lt, 70)]), [(100, 0), (100, 0)]);
+    }
+}

@@ -87,3 +87,106 @@ impl ExprRewriteRule for ConstantForeign {
         Ok(if fits { Rewrite::Rewritten(BoundExpression::literal(value)) } else { Rewrite::Unchanged })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use datafusion::common::DFSchema;
+    use datafusion::prelude::SessionContext;
+    use rstest::rstest;
+    use trommel_planner::expr::functions::Compare;
+    use trommel_planner::optimizer::TypedExprRewriteRule;
+
+    use super::*;
+    use crate::translate::translate;
+
+    fn filter(sql: &str) -> BoundExpression {
+        let table: SchemaRef = Arc::new(Schema::new(vec![
+            Field::new("a", DataType::Int64, true),
+            Field::new("s", DataType::Utf8, true),
+        ]));
+        let (context, schema) = (SessionContext::new(), DFSchema::try_from(Arc::clone(&table)).unwrap());
+        let expr = context.parse_sql_expr(sql, &schema).unwrap();
+        translate(&context.create_physical_expr(expr, &schema).unwrap(), &table)
+    }
+
+    #[rstest]
+    #[case::function("a > abs(-3)", "$.a > 3")]
+    #[case::quotient("a > 7 / 2", "$.a > 3")]
+    #[case::gives_null("a > nullif(1, 1)", "false")]
+    #[case::beside_a_column("a > 7 / 2 + a", "$.a > (3 + $.a)")]
+    #[case::fails("a > 7 / 0", "$.a > «7 / 0»")]
+    #[case::volatile("a > random()", "CAST($.a AS Float64) > «random()»")]
+    #[case::of_a_column("a > abs(a)", "$.a > «abs(a@0)»{$.a}")]
+    fn constant_parts_of_datafusion_are_evaluated(#[case] sql: &str, #[case] expect: &str) {
+        let optimizer = expression_optimizer(&SessionConfig::new());
+        assert_eq!(optimize_filter(&optimizer, &filter(sql)).to_string(), expect);
+    }
+
+    /// Turns every comparison into what it was given.
+    #[derive(Debug)]
+    struct Put(BoundExpression);
+
+    impl TypedExprRewriteRule<Compare> for Put {
+        fn name(&self) -> &'static str {
+            "put"
+        }
+
+        fn rewrite(
+            &self,
+            _: &<Compare as trommel_planner::expr::ScalarFnVTable>::Options,
+            _: &BoundExpression,
+            _: &RewriteContext<'_>,
+        ) -> RuleResult {
+            Ok(Rewrite::Rewritten(self.0.clone()))
+        }
+    }
+
+    fn session(put: BoundExpression) -> SessionConfig {
+        let rules = expression_rules();
+        rules.register::<Compare>(Put(put));
+        SessionConfig::new().with_extension(Arc::new(rules))
+    }
+
+    #[test]
+    fn a_session_brings_its_own_rules() {
+        let config = session(filter("s IS NULL"));
+        assert_eq!(
+            optimize_filter(&expression_optimizer(&config), &filter("a > 5")).to_string(),
+            "$.s IS NULL"
+        );
+    }
+
+    /// Counts warnings about rules.
+    struct Warnings(AtomicUsize);
+
+    impl log::Log for Warnings {
+        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn log(&self, record: &log::Record<'_>) {
+            if record.level() == log::Level::Warn && record.args().to_string().contains("rule put rewrote") {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+
+        fn flush(&self) {}
+    }
+
+    #[test]
+    fn a_faulty_rule_leaves_the_filter_as_it_was_and_is_told_of_once() {
+        static WARNINGS: Warnings = Warnings(AtomicUsize::new(0));
+        log::set_logger(&WARNINGS).unwrap();
+        log::set_max_level(log::LevelFilter::Warn);
+        let optimizer = expression_optimizer(&session(BoundExpression::literal(ScalarValue::from(1i64))));
+        for sql in ["a > 5 AND TRUE", "a < 5", "s = 'x'"] {
+            let filter = filter(sql);
+            assert!(optimize_filter(&optimizer, &filter).ptr_eq(&filter));
+        }
+        assert_eq!(WARNINGS.0.load(Ordering::Relaxed), 1);
+    }
+}

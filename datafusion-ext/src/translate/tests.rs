@@ -3,6 +3,8 @@
 //! DataFusion is the oracle: an expression and its translation give the same rows. Where the oracle fails
 //! we may answer (our guards are stricter); where it answers we must.
 
+mod kinds;
+
 use std::sync::Arc;
 
 use arrow::array::{
