@@ -4,14 +4,14 @@
 # Counts the instructions of the micro-benchmarks: one run of each, under callgrind. The numbers don't depend on
 # what else the machine does, so that a change of a percent can be seen.
 #
-#   benchmarks/callgrind.sh [BENCH…]     verdicts, decoding, queue; all by default
+#   benchmarks/callgrind.sh [BENCH…]     verdicts, decoding, queue, optimizer; all by default
 #
 # Only functions named counted_region_* count, and what they call.
 
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind > /dev/null || { echo "valgrind is not installed" >&2; exit 1; }
-[ $# -gt 0 ] || set -- verdicts decoding queue
+[ $# -gt 0 ] || set -- verdicts decoding queue optimizer
 
 out=target/callgrind
 mkdir -p "$out"
