@@ -43,7 +43,7 @@ async fn main() -> Result<()> {
     let file = dir.path().join("parts.parquet").display().to_string();
     SessionContext::new()
         .sql(&format!(
-            "COPY (SELECT lpad(value / 1000, 3, '0') || '-' || value % 1000 AS part \
+            "COPY (SELECT lpad((value / 1000)::text, 3, '0') || '-' || (value % 1000)::text AS part \
                    FROM generate_series(0, 999999)) \
              TO '{file}' STORED AS PARQUET OPTIONS (max_row_group_size 50000)"
         ))

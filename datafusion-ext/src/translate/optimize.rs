@@ -95,6 +95,8 @@ mod tests {
 
     use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use datafusion::common::DFSchema;
+    use datafusion::physical_expr::PhysicalExpr;
+    use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, lit};
     use datafusion::prelude::SessionContext;
     use rstest::rstest;
     use trommel_planner::expr::functions::Compare;
@@ -124,6 +126,13 @@ mod tests {
     fn constant_parts_of_datafusion_are_evaluated(#[case] sql: &str, #[case] expect: &str) {
         let optimizer = expression_optimizer(&SessionConfig::new());
         assert_eq!(optimize_filter(&optimizer, &filter(sql)).to_string(), expect);
+    }
+
+    #[test]
+    fn a_live_filter_is_no_constant() {
+        let live: Arc<dyn PhysicalExpr> = Arc::new(DynamicFilterPhysicalExpr::new(vec![], lit(true)));
+        let bound = translate(&live, &Arc::new(Schema::empty()));
+        assert!(optimize_filter(&expression_optimizer(&SessionConfig::new()), &bound).ptr_eq(&bound));
     }
 
     /// Turns every comparison into what it was given.

@@ -3,12 +3,11 @@
 //! The driver applied to bound expressions.
 
 use std::cell::RefCell;
-use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use super::driver::{self, Fired, Rules, Tree};
 use super::session::Registered;
-use super::{ExpressionOptimizerSession, Position, Rewrite, RewriteContext, RewriteError, Trace};
+use super::{ExpressionOptimizerSession, Position, Rewrite, RewriteContext, RewriteError, Trace, label};
 use crate::expr::functions::{And, Case, Or};
 use crate::expr::{BindError, BoundExpression, FnId};
 use crate::plan::fits;
@@ -181,11 +180,7 @@ impl Tree for BoundExpression {
     }
 
     fn label(&self) -> String {
-        let mut label = Label { text: String::new(), left: 120 };
-        match write!(label, "{self}") {
-            Ok(()) => label.text,
-            Err(_) => label.text + "…",
-        }
+        label(self)
     }
 }
 
@@ -204,21 +199,5 @@ fn position_of(node: &BoundExpression, child: usize, position: Position) -> Posi
         // An arm is taken where its condition is TRUE, whatever the CASE is used for.
         false if !shape.operand => Position::Filter,
         false => Position::Value,
-    }
-}
-
-/// Text that ends after so many bytes.
-struct Label {
-    text: String,
-    left: usize,
-}
-
-impl Write for Label {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        for c in s.chars() {
-            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
-            self.text.push(c);
-        }
-        Ok(())
     }
 }

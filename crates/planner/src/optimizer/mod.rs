@@ -81,10 +81,14 @@ mod context;
 pub mod driver;
 mod error;
 mod expression;
+mod label;
+mod plan;
 mod rule;
 mod rules;
 mod session;
 mod trace;
+
+use label::label;
 
 pub use context::{OptimizerConfig, Position, RewriteContext};
 pub use error::RewriteError;

@@ -90,6 +90,11 @@ impl PlanRef {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Where the node lies, as its identity: no other node lies there as long as this one is kept.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
     /// The tree as far as it has been made, one node a line.
     pub fn tree(&self) -> TreeDisplay<'_> {
         TreeDisplay::new(self)
