@@ -11,6 +11,9 @@ use smallvec::SmallVec;
 use super::functions::{And, GetItem, Or};
 use super::{BindError, BoundExpression, ExprKind, Expression, FnId, FnRef, ScalarFnVTable, Unbound};
 
+/// How many nodes there is room for from the start.
+const TYPICAL: usize = 48;
+
 /// What expressions are bound to: the value they are evaluated over. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Scope {
@@ -47,7 +50,7 @@ impl Scope {
     /// # Errors
     /// When a name isn't that of one field, or a function doesn't take its arguments.
     pub fn bind(&self, expression: &Expression) -> Result<BoundExpression, BindError> {
-        let mut nodes = HashSet::from([self.root.clone()]);
+        let mut nodes = HashSet::with_capacity(TYPICAL);
         let mut stack = vec![Frame::new(expression)];
         loop {
             let Some(frame) = stack.last_mut() else { return Ok(self.root.clone()) };

@@ -97,6 +97,9 @@ const LEAST_BUDGET: usize = 1024;
 /// How many rules may fire for each node.
 const BUDGET_PER_NODE: usize = 16;
 
+/// How many nodes there is room for from the start.
+const TYPICAL: usize = 48;
+
 /// Rewrites `tree`, met in `place`, until no rule fires.
 ///
 /// `budget` is how many rules may fire: by default `max(1024, 16 × nodes)`.
@@ -111,7 +114,8 @@ pub fn rewrite<N: Tree>(
     budget: Option<usize>,
 ) -> Result<N, RewriteError> {
     let budget = Budget { limit: budget, spent: 0, recent: VecDeque::with_capacity(RECENT) };
-    Run { whole: tree, rules, settled: HashMap::default(), stack: Vec::new(), budget }.run(place)
+    let (settled, stack) = (HashMap::with_capacity(TYPICAL), Vec::with_capacity(TYPICAL));
+    Run { whole: tree, rules, settled, stack, budget }.run(place)
 }
 
 struct Run<'a, N: Tree, R> {
