@@ -35,6 +35,23 @@ pub trait Foreign: fmt::Debug + fmt::Display + Send + Sync {
     /// What is known of it.
     fn facts(&self) -> Facts;
 
+    /// How the value goes with its only input, if that is known: see [`Monotone`].
+    fn monotone(&self) -> Option<Monotone> {
+        None
+    }
+
     /// Equal for expressions that are the same; used with [`fmt::Debug`] output to tell them apart.
     fn fingerprint(&self) -> u64;
+}
+
+/// A function of one input that never turns back.
+///
+/// It is NULL for NULL and for nothing else, and NaN for no value but NaN. Where it succeeds for two values it
+/// does for all between them. Wrapping around at an end of its type is the only exception to its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Monotone {
+    /// A greater input never has a lesser value.
+    Increasing,
+    /// A greater input never has a greater value.
+    Decreasing,
 }

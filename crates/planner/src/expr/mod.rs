@@ -28,7 +28,7 @@ pub use error::BindError;
 pub use evaluate::{Input, evaluate, evaluate_predicate};
 pub use expression::{Expression, Unbound};
 pub use facts::{Cost, Errors, Facts, Guarded, Nulls};
-pub use foreign::{FOREIGN, Foreign};
+pub use foreign::{FOREIGN, Foreign, Monotone};
 pub use function::{Args, FnId, FnRef, ScalarFnVTable};
 pub use print::Printer;
 pub use shape::Shape;

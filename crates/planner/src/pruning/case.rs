@@ -11,9 +11,8 @@
 //! the partitions wants: the hull of their bounds and the merge of their keys.
 
 use super::Truth;
+use super::extent::Extent;
 use super::judge::Judge;
-use super::judged::Judged;
-use super::lanes::Lanes;
 use super::node::Node;
 
 /// A CASE whose results are booleans.
@@ -26,35 +25,20 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// The truth sets over the judge's rows.
-    pub fn judge(&self, judge: &Judge<'_>) -> Judged {
-        // "TRUE" in these says that some row may come to the next arm.
-        let mut coming = Judged::Constant(Truth::TRUE);
-        let mut result = Judged::Constant(Truth::NONE);
+    /// The rows of `live` for which the CASE may be one of `set`.
+    pub fn may(&self, judge: &Judge<'_>, set: Truth, live: &Extent) -> Extent {
+        let (mut found, mut coming) = (Extent::Nothing, live.clone());
+        let add = |found: Extent, then: &Node, taking: Extent| {
+            let rest = taking.minus(&found, judge.rows());
+            found.union(then.may(judge, set, &rest), judge.rows())
+        };
         for (when, then) in &self.arms {
-            let when = when.judge(judge);
-            let taking =
-                judge.zip(coming.clone(), when.clone(), |coming, when| Lanes::reached(coming.t & when.t));
-            coming = judge.zip(coming, when, |coming, when| Lanes::reached(coming.t & (when.f | when.n)));
-            if !taking.is_always(Truth::NONE) {
-                result = judge.zip(result, arm(judge, taking, then), Lanes::or_else);
-            }
-            if coming.is_always(Truth::NONE) {
-                return result;
+            found = add(found, then, when.may(judge, Truth::TRUE, &coming));
+            coming = when.may(judge, Truth::FALSE.or_else(Truth::NULL), &coming);
+            if coming.is_empty() {
+                return found;
             }
         }
-        judge.zip(result, arm(judge, coming, &self.otherwise), Lanes::or_else)
-    }
-}
-
-/// An arm's truth sets where it may be taken, and nothing elsewhere.
-fn arm(judge: &Judge<'_>, taking: Judged, then: &Node) -> Judged {
-    judge.zip(taking, then.judge(judge), |taking, then| then.only(taking.t))
-}
-
-impl Lanes {
-    /// TRUE in the lanes of `mask`, nothing in the others.
-    fn reached(mask: u64) -> Self {
-        Self { t: mask, f: 0, n: 0 }
+        add(found, &self.otherwise, coming)
     }
 }

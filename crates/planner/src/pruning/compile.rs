@@ -2,17 +2,15 @@
 
 //! Compiling a bound expression into the tree that is judged.
 
-use std::collections::HashMap;
-
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
 use super::Truth;
 use super::case::Case;
-use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix};
+use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix, string};
 use super::mapping::{Mapping, boolean, truth_of};
 use super::node::Node;
-use super::operand::Operand;
+use super::operand::{Operand, Operands, plain};
 use crate::expr::functions::{
     And, Case as CaseFn, CaseShape, Compare, CompareOp, InSet, IsNull, Like, Not, Or,
 };
@@ -20,19 +18,18 @@ use crate::expr::{BoundExpression, ExprKind};
 use crate::floats::is_float;
 
 /// How deep a predicate is looked into; AND and OR of any length count once.
-const MAX_DEPTH: usize = 256;
+pub(super) const MAX_DEPTH: usize = 256;
 
 /// Compiles a boolean expression over the struct of a table's columns: the tree, and its operands.
 pub(super) fn compile(predicate: &BoundExpression) -> (Node, Vec<Operand>) {
     let mut compiler = Compiler::default();
     let node = compiler.node(predicate, 0);
-    (node, compiler.operands)
+    (node, compiler.operands.into_all())
 }
 
 #[derive(Default)]
 struct Compiler {
-    operands: Vec<Operand>,
-    numbers: HashMap<Operand, usize>,
+    operands: Operands,
 }
 
 impl Compiler {
@@ -109,6 +106,10 @@ impl Compiler {
                 })
             }
             (ExprKind::Literal(_) | ExprKind::Param(..), _) => self.compare(op.swap(), right, left, depth),
+            // Both in the order of one type, dictionaries aside.
+            _ if plain(left.field().data_type()) == plain(right.field().data_type()) => {
+                Some(Node::Pair(op, [self.operands.number(left)?, self.operands.number(right)?]))
+            }
             _ => None,
         }
     }
@@ -141,7 +142,7 @@ impl Compiler {
         if ignore_case {
             return None;
         }
-        let data_type = Operand::of(operand)?.data_type().clone();
+        let data_type = plain(operand.field().data_type()).clone();
         let mut compare = |op, text: String| self.compare_value(op, operand, &string(&data_type, text)?);
         let (text, more) = match Pattern::parse(pattern) {
             Pattern::Exactly(text) => return compare(CompareOp::Eq, text),
@@ -184,26 +185,10 @@ impl Compiler {
 
     /// A test of an operand; `None` when the expression isn't one.
     fn leaf(&mut self, operand: &BoundExpression, leaf: Leaf) -> Option<Node> {
-        let operand = Operand::of(operand)?;
-        let next = self.operands.len();
-        let number = *self.numbers.entry(operand).or_insert_with_key(|operand| {
-            self.operands.push(operand.clone());
-            next
-        });
-        Some(Node::Leaf(number, leaf))
+        Some(Node::Leaf(self.operands.number(operand)?, leaf))
     }
 }
 
 fn is_boolean(expr: &BoundExpression) -> bool {
     matches!(expr.field().data_type(), DataType::Boolean | DataType::Null)
-}
-
-/// A string of a string type.
-fn string(data_type: &DataType, text: String) -> Option<ScalarValue> {
-    match data_type {
-        DataType::Utf8 => Some(ScalarValue::Utf8(Some(text))),
-        DataType::LargeUtf8 => Some(ScalarValue::LargeUtf8(Some(text))),
-        DataType::Utf8View => Some(ScalarValue::Utf8View(Some(text))),
-        _ => None,
-    }
 }

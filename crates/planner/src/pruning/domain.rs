@@ -1,201 +1,152 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! What an operand may be in each zone of a grid.
+//! What an operand may be in each zone of a grid, and which zones may make a test come out so or so.
 //!
-//! A zone's domain is the union of three parts: the values between its bounds, the NaNs of a float
-//! column unless their count is known to be 0, and NULL unless the null count is known to be 0. A missing
-//! bound leaves that side open. Bounds that cross can't both be right, so neither is trusted.
-//!
-//! Under casts a zone that lacks a bound may hold values that a `TRY_CAST` turns to NULL, and so NULL is
-//! then a part too.
+//! A column's domain is what is [`Known`] of it. Other operands' domains are made from those: by mapping bounds,
+//! or by arithmetic over them.
 
 use std::rc::Rc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
-use arrow::buffer::BooleanBuffer;
-use arrow::compute::kernels::cmp::gt;
-use arrow::compute::{CastOptions, cast_with_options, nullif};
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::compute::take;
 use arrow::datatypes::DataType;
 use datafusion_common::{Result, exec_err};
 
-use super::judged::Grid;
-use super::lanes::{Lanes, word_count, words};
-use super::leaf::{Split, Test};
-use super::operand::{Operand, plain};
-use super::{Bound, ZoneColumn};
+use super::Truth;
+use super::ZoneColumn;
+use super::grid::Grid;
+use super::known::{Bounds, Known, cast};
+use super::leaf::{Ask, Test};
+use super::operand::{Column, plain};
+use super::words::{self, Words};
+use crate::expr::Monotone;
 use crate::floats;
 
-/// The least and the greatest value of each of a number of intervals, in SQL order.
-///
-/// A null slot leaves that side of the interval open, as does a missing array.
-#[derive(Debug, Clone)]
-pub(super) struct Bounds {
-    /// The lower bounds.
-    pub lower: Option<ArrayRef>,
-    /// The upper bounds, of the same type.
-    pub upper: Option<ArrayRef>,
-    /// How many intervals there are.
-    pub len: usize,
-}
-
 /// The parts of an operand's domain in each zone of a grid.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Domain {
-    grid: Rc<Grid>,
-    bounds: Bounds,
-    nans: Option<Nans>,
-    may_be_null: BooleanBuffer,
-    may_be_value: BooleanBuffer,
-}
-
-#[derive(Debug)]
-struct Nans {
-    bounds: Bounds,
-    zones: BooleanBuffer,
+    pub grid: Rc<Grid>,
+    pub data_type: DataType,
+    pub bounds: Bounds,
+    /// The zones that may hold a value, a NaN included.
+    pub values: Words,
+    /// The zones that may hold a NULL.
+    pub nulls: Words,
+    /// The zones that may hold a NaN, if the values are floats.
+    pub nans: Option<Words>,
 }
 
 impl Domain {
-    /// The domain of `operand` in the zones of `grid`, which is over `column`.
+    /// The domain of a column in the zones of `grid`, which is over `zones`.
     ///
     /// # Errors
-    /// When the column isn't of the operand's type, or a bound can't be cast at all.
-    pub fn load(operand: &Operand, column: &ZoneColumn, grid: Rc<Grid>) -> Result<Self> {
-        if plain(column.data_type()) != &operand.column_type {
-            let (path, expected) = (&operand.path, &operand.column_type);
-            return exec_err!("zones of column {path} are of {}, not {expected}", column.data_type());
+    /// When the zones are of another type.
+    pub fn of_column(column: &Column, zones: &ZoneColumn, grid: Rc<Grid>) -> Result<Self> {
+        if plain(zones.data_type()) != &column.data_type {
+            let (path, expected) = (&column.path, &column.data_type);
+            return exec_err!("zones of column {path} are of {}, not {expected}", zones.data_type());
         }
-        let bounds = Bounds::load(operand, column, &grid)?;
-        let has_nans = operand.ordered && floats::is_float(&operand.column_type);
-        let nan_bounds = floats::nan_bounds(operand.data_type()).filter(|_| has_nans);
-        let nans = nan_bounds.map(|[lower, upper]| Nans {
-            bounds: Bounds { lower: Some(lower), upper: Some(upper), len: 2 },
-            zones: count_bits(column.nans(), &grid, |nans, _| nans != 0),
-        });
-        let mut may_be_null = count_bits(column.nulls(), &grid, |nulls, _| nulls != 0);
-        if !operand.casts.is_empty() {
-            may_be_null = &may_be_null | &bounds.open();
-        }
-        let may_be_value = count_bits(column.nulls(), &grid, |nulls, rows| nulls != rows);
-        Ok(Self { grid, bounds, nans, may_be_null, may_be_value })
+        let (known, words) = (zones.known(), grid.zones().start / 64..grid.zones().end.div_ceil(64));
+        let Known { values, nulls, nans, bounds } = known.as_ref();
+        let slice = |bounds: &ArrayRef| Ok(bounds.slice(grid.zones().start, grid.len()));
+        Ok(Self {
+            bounds: if column.ordered { bounds.map(slice)? } else { Bounds::default() },
+            data_type: column.data_type.clone(),
+            values: values[words.clone()].to_vec(),
+            nulls: nulls[words.clone()].to_vec(),
+            nans: nans.as_ref().map(|nans| nans[words].to_vec()),
+            grid,
+        })
     }
 
-    /// The zones.
-    pub fn grid(&self) -> &Rc<Grid> {
-        &self.grid
-    }
-
-    /// The truth set of a test in each zone: the union of what it says of the parts.
+    /// The live zones in which a test of the operand may give one of `set`.
     ///
     /// # Errors
     /// When the test can't compare the operand's values.
-    pub fn judge(&self, test: &dyn Test) -> Result<Vec<Lanes>> {
-        let split = test.split(&self.bounds)?;
-        let (values, null) = (split.lanes(), Lanes::splat(split.on_null));
-        let mut lanes: Vec<_> = values
-            .zip(words(&self.may_be_value).zip(words(&self.may_be_null)))
-            .map(|(lane, (value, may_be_null))| lane.only(value).or_else(null.only(may_be_null)))
-            .collect();
-        if let Some(nans) = &self.nans {
-            let nan = nan_truth(&test.split(&nans.bounds)?);
-            lanes
-                .iter_mut()
-                .zip(words(&nans.zones))
-                .zip(words(&self.may_be_value))
-                .for_each(|((lane, may_be_nan), value)| *lane = lane.or_else(nan.only(may_be_nan & value)));
-        }
-        debug_assert_eq!(lanes.len(), word_count(self.grid.len()));
-        Ok(lanes)
-    }
-}
-
-impl Bounds {
-    fn load(operand: &Operand, column: &ZoneColumn, grid: &Grid) -> Result<Self> {
-        let side = |bound: Option<&Bound>| -> Result<Option<ArrayRef>> {
-            match bound {
-                Some(bound) if operand.ordered => {
-                    let zones = bound.values.slice(grid.zones().start, grid.len());
-                    Ok(Some(as_plain(operand, zones)?))
-                }
-                _ => Ok(None),
+    pub fn may(&self, test: &dyn Test, set: Truth, live: &[u64]) -> Result<Words> {
+        let outcomes = test.outcomes();
+        let mut found = match outcomes.on_null.meets(set) {
+            true => words::and(live, &self.nulls),
+            false => vec![0; live.len()],
+        };
+        let ask = match (outcomes.on_hold.meets(set), outcomes.on_fail.meets(set)) {
+            (false, false) => return Ok(found),
+            (true, true) => {
+                words::add(&mut found, &words::and(live, &self.values));
+                return Ok(found);
             }
+            (true, false) => Ask::Holds,
+            (false, true) => Ask::Fails,
         };
-        let stored = Self { lower: side(column.lower())?, upper: side(column.upper())?, len: grid.len() };
-        // Before any cast: one of two crossed bounds may be lost in a cast, and the other would be believed.
-        let Self { lower, upper, len } = stored.uncrossed()?;
-        let known = |side: Option<ArrayRef>| -> Result<Option<ArrayRef>> {
-            let side = side.map(|values| cast_through(operand, values)).transpose()?;
-            Ok(side.filter(|values| values.null_count() < values.len()))
-        };
-        Ok(Self { lower: known(lower)?, upper: known(upper)?, len })
-    }
-
-    /// The same bounds without those that cross.
-    fn uncrossed(self) -> Result<Self> {
-        let (Some(lower), Some(upper)) = (&self.lower, &self.upper) else { return Ok(self) };
-        let crossed = gt(lower, upper)?;
-        if !crossed.has_true() {
-            return Ok(self);
+        let open = words::minus(&words::and(live, &self.values), &found);
+        words::add(&mut found, &test.may(ask, &self.bounds, &open)?);
+        if let Some((nans, [lower, upper])) = self.nans.as_ref().zip(floats::nan_bounds(&self.data_type)) {
+            let open = words::minus(&words::and(&open, nans), &found);
+            let of_nans = Bounds { lower: Some(lower), upper: Some(upper) };
+            if !words::is_empty(&open) && !words::is_empty(&test.may(ask, &of_nans, &[0b11])?) {
+                words::add(&mut found, &open);
+            }
         }
-        let (lower, upper) = (nullif(lower, &crossed)?, nullif(upper, &crossed)?);
-        Ok(Self { lower: Some(lower), upper: Some(upper), len: self.len })
+        Ok(found)
     }
 
-    /// The intervals with an open side.
-    fn open(&self) -> BooleanBuffer {
-        let open = |side: &Option<ArrayRef>| match side.as_ref().map(|bounds| bounds.logical_nulls()) {
-            Some(None) => BooleanBuffer::new_unset(self.len),
-            Some(Some(valid)) => !valid.inner(),
-            None => BooleanBuffer::new_set(self.len),
+    /// The domain under a cast that keeps the order of values; `total` when it never fails.
+    ///
+    /// A zone that lacks a bound may hold values that a `TRY_CAST` turns to NULL, and so NULL is then a part
+    /// of it. Crossed bounds are gone by now: one of two might be lost in the cast, and the other be believed.
+    ///
+    /// # Errors
+    /// When values can't be cast at all.
+    pub fn cast(&self, to: &DataType, total: bool) -> Result<Self> {
+        let mut domain = self.clone();
+        domain.bounds = self.bounds.map(|values| Ok(floats::fold_zeros(&cast(values, to)?)))?;
+        domain.data_type = to.clone();
+        domain.nans = domain.nans.filter(|_| floats::is_float(to));
+        if !total {
+            words::add(&mut domain.nulls, &domain.bounds.open(self.grid.live()));
+        }
+        Ok(domain)
+    }
+
+    /// The domain of a function of the values that is monotone, evaluated by `function`.
+    ///
+    /// A function that wraps at one end of its type makes its bounds cross, and so unknown.
+    ///
+    /// # Errors
+    /// When the function can't be evaluated for some bound.
+    pub fn map(
+        &self,
+        monotone: Monotone,
+        data_type: &DataType,
+        function: impl Fn(&ArrayRef) -> Result<ArrayRef>,
+    ) -> Result<Self> {
+        let Bounds { lower, upper } = self.bounds.map(|values| Ok(floats::fold_zeros(&function(values)?)))?;
+        let bounds = match monotone {
+            Monotone::Increasing => Bounds { lower, upper },
+            Monotone::Decreasing => Bounds { lower: upper, upper: lower },
         };
-        &open(&self.lower) | &open(&self.upper)
+        let nans = self.nans.clone().filter(|_| floats::is_float(data_type));
+        Ok(Self { bounds: bounds.uncrossed()?, data_type: data_type.clone(), nans, ..self.clone() })
     }
-}
 
-/// Values of an operand's column without their dictionary, zeros folded.
-fn as_plain(operand: &Operand, column: ArrayRef) -> Result<ArrayRef> {
-    let dictionary = matches!(column.data_type(), DataType::Dictionary(..));
-    let plain = if dictionary { cast_safely(&column, &operand.column_type)? } else { column };
-    Ok(floats::fold_zeros(&plain))
-}
-
-/// Plain values under the operand's casts, zeros folded; null where a value can't be cast.
-fn cast_through(operand: &Operand, plain: ArrayRef) -> Result<ArrayRef> {
-    let mut values = plain;
-    for to in &operand.casts {
-        values = cast_safely(&values, to)?;
-    }
-    Ok(floats::fold_zeros(&values))
-}
-
-fn cast_safely(values: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    Ok(cast_with_options(values, to, &CastOptions { safe: true, ..Default::default() })?)
-}
-
-/// For each zone whether `test` holds of its count and its rows; an unknown count passes every test.
-fn count_bits(counts: Option<&UInt64Array>, grid: &Grid, test: impl Fn(u64, u64) -> bool) -> BooleanBuffer {
-    let Some(counts) = counts.map(|counts| counts.slice(grid.zones().start, grid.len())) else {
-        return BooleanBuffer::new_set(grid.len());
-    };
-    let starts = grid.starts();
-    let bits = BooleanBuffer::collect_bool(grid.len(), |zone| {
-        test(counts.value(zone), starts[zone + 1] - starts[zone])
-    });
-    match counts.nulls() {
-        Some(known) => &bits | &!known.inner(),
-        None => bits,
-    }
-}
-
-/// What a test says of NaNs, given what it says of the negative and of the positive ones.
-fn nan_truth(split: &Split) -> Lanes {
-    let [lane] = split.lanes().collect::<Vec<_>>()[..] else { return Lanes::splat(super::Truth::ANY) };
-    Lanes::splat(lane.get(0).or_else(lane.get(1)))
-}
-
-/// The bits, with those of null slots set: what is unknown is possible.
-pub(super) fn or_unknown(bits: BooleanArray) -> BooleanBuffer {
-    match bits.into_parts() {
-        (bits, Some(known)) => &bits | &!known.inner(),
-        (bits, None) => bits,
+    /// The same domain over a finer grid, each of whose zones lies in the one of this grid that `from` names.
+    ///
+    /// # Errors
+    /// When there is no such zone.
+    pub fn refined(&self, grid: &Rc<Grid>, from: &UInt64Array) -> Result<Self> {
+        let remapped = |words: &Words| {
+            words::select_each(&words::all(grid.len()), |zone| {
+                let zone = from.value(zone) as usize;
+                words[zone / 64] >> (zone % 64) & 1 == 1
+            })
+        };
+        Ok(Self {
+            grid: Rc::clone(grid),
+            data_type: self.data_type.clone(),
+            bounds: self.bounds.map(|values| Ok(take(values, from, None)?))?,
+            values: remapped(&self.values),
+            nulls: remapped(&self.nulls),
+            nans: self.nans.as_ref().map(remapped),
+        })
     }
 }

@@ -1,18 +1,21 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! One judgement: a predicate over the zones of one level, between two rows.
+//! One judgement: a predicate over the zones of one level, over some rows.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use datafusion_common::{Result, ScalarValue, exec_datafusion_err};
 
+use super::arithmetic::{Given, arithmetic};
 use super::domain::Domain;
-use super::judged::{Grid, Judged};
-use super::lanes::Lanes;
-use super::leaf::Leaf;
-use super::operand::Operand;
+use super::extent::Extent;
+use super::grid::Grid;
+use super::leaf::{Leaf, may_compare};
+use super::operand::{Column, Operand, Term};
 use super::{Level, Truth, ZoneSource};
+use crate::expr::functions::CompareOp;
 use crate::rows::{FragmentRows, RowRanges};
 
 /// What a judgement is made from, and what it has loaded so far.
@@ -44,6 +47,11 @@ impl<'a> Judge<'a> {
         Self { source, level, rows, params, operands, domains, grids, errors }
     }
 
+    /// The judged rows.
+    pub fn rows(&self) -> &RowRanges<FragmentRows> {
+        self.rows
+    }
+
     /// The values of the parameter slots.
     pub fn params(&self) -> &[ScalarValue] {
         self.params
@@ -62,35 +70,77 @@ impl<'a> Judge<'a> {
         result.ok()
     }
 
-    /// The truth set; an error is counted, and makes anything possible.
-    pub fn or_any(&self, result: Result<Truth>) -> Truth {
-        self.ok(result).unwrap_or(Truth::ANY)
-    }
-
-    /// Both, row by row.
-    pub fn zip(&self, a: Judged, b: Judged, f: impl Fn(Lanes, Lanes) -> Lanes) -> Judged {
-        a.zip(b, self.rows, f)
-    }
-
-    /// A test of an operand.
-    pub fn leaf(&self, operand: usize, leaf: &Leaf) -> Judged {
-        let judged = self.domain(operand).and_then(|domain| {
-            let lanes = leaf.with_params(self.params, |test| domain.judge(test));
-            Some(Judged::Zoned(Rc::clone(domain.grid()), self.ok(lanes)?))
+    /// The rows of `live` for which a test of an operand may give one of `set`.
+    pub fn leaf(&self, operand: usize, leaf: &Leaf, set: Truth, live: &Extent) -> Extent {
+        let Some(domain) = self.domain(operand) else { return live.clone() };
+        let found = live.find(&domain.grid, self.rows, |live| {
+            leaf.with_params(self.params, |test| domain.may(test, set, live))
         });
-        judged.unwrap_or(Judged::Constant(Truth::ANY))
+        self.ok(found).unwrap_or_else(|| live.clone())
+    }
+
+    /// The rows of `live` for which a comparison of two operands may give one of `set`.
+    pub fn pair(&self, op: CompareOp, operands: [usize; 2], set: Truth, live: &Extent) -> Extent {
+        let Some([x, y]) = self.aligned(operands) else { return live.clone() };
+        let found =
+            live.find(&x.grid, self.rows, |live| may_compare(op, [x.as_ref(), y.as_ref()], set, live));
+        self.ok(found).unwrap_or_else(|| live.clone())
     }
 
     /// An operand's domain; `None` when nothing is known of it.
-    fn domain(&self, operand: usize) -> Option<&Domain> {
-        let load = || {
-            let operand = self.operands.get(operand)?;
-            let column = self.source.zones(&operand.path, self.level)?;
-            let grid = self.rows.span().and_then(|span| Grid::over(&column, &span));
-            let grid = grid.ok_or_else(|| exec_datafusion_err!("zones of {} leave out rows", operand.path));
-            self.ok(grid.and_then(|grid| Domain::load(operand, &column, self.shared(grid))))
+    fn domain(&self, number: usize) -> Option<&Domain> {
+        let load = || match self.operands.get(number)? {
+            Operand::Column(column) => self.column(column),
+            Operand::Cast { of, to, total } => self.ok(self.domain(*of)?.cast(to, *total)),
+            Operand::Foreign { of, function, monotone } => {
+                let field = function.0.field();
+                let evaluate = |values: &_| function.0.evaluate(std::slice::from_ref(values), values.len());
+                self.ok(self.domain(*of)?.map(*monotone, field.data_type(), evaluate))
+            }
+            Operand::Arithmetic { op, terms, data_type } => {
+                let value = |term: &'a Term| match term {
+                    Term::Value(value) => Some(value),
+                    Term::Param(slot) => self.ok(param(*slot, self.params)),
+                    Term::Operand(_) => None,
+                };
+                match terms {
+                    [Term::Operand(x), Term::Operand(y)] => {
+                        let [x, y] = self.aligned([*x, *y])?;
+                        let given = [&x, &y].map(|domain| Given::Domain(domain));
+                        self.ok(arithmetic(*op, given, &x, data_type))
+                    }
+                    [Term::Operand(x), y] => {
+                        let x = self.domain(*x)?;
+                        self.ok(arithmetic(*op, [Given::Domain(x), Given::Constant(value(y)?)], x, data_type))
+                    }
+                    [x, Term::Operand(y)] => {
+                        let y = self.domain(*y)?;
+                        self.ok(arithmetic(*op, [Given::Constant(value(x)?), Given::Domain(y)], y, data_type))
+                    }
+                    _ => None,
+                }
+            }
         };
-        self.domains.get(operand)?.get_or_init(load).as_ref()
+        self.domains.get(number)?.get_or_init(load).as_ref()
+    }
+
+    fn column(&self, column: &Column) -> Option<Domain> {
+        let zones = self.source.zones(&column.path, self.level)?;
+        let grid = Grid::over(&zones, self.rows);
+        let grid = grid.ok_or_else(|| exec_datafusion_err!("zones of {} leave out rows", column.path));
+        self.ok(grid.and_then(|grid| Domain::of_column(column, &zones, self.shared(grid))))
+    }
+
+    /// Two operands' domains over one grid.
+    fn aligned(&self, [x, y]: [usize; 2]) -> Option<[Cow<'_, Domain>; 2]> {
+        let (x, y) = (self.domain(x)?, self.domain(y)?);
+        if Rc::ptr_eq(&x.grid, &y.grid) {
+            return Some([Cow::Borrowed(x), Cow::Borrowed(y)]);
+        }
+        let (grid, [from_x, from_y]) = x.grid.cut(&y.grid, self.rows);
+        let grid = self.shared(grid);
+        let refined = |domain: &Domain, from: Vec<u64>| self.ok(domain.refined(&grid, &from.into()));
+        Some([Cow::Owned(refined(x, from_x)?), Cow::Owned(refined(y, from_y)?)])
     }
 
     /// The grid already known with these borders, or this one.

@@ -3,8 +3,8 @@
 //! Functions of one boolean expression: NOT, `IS [NOT] NULL`, and comparisons with a boolean constant.
 //!
 //! `p IS NOT TRUE` arrives as `p IS DISTINCT FROM true`, `p IS FALSE` as `p IS NOT DISTINCT FROM false`. Each is
-//! a table of what TRUE, FALSE and NULL become; over a set of truth values the result is the union over
-//! its members. Sound because the union holds whatever the member in fact was.
+//! a table of what TRUE, FALSE and NULL become. So whether it may give one of some truth values is the
+//! question whether its argument may be one of those that become them.
 
 use std::cmp::Ordering;
 
@@ -40,16 +40,37 @@ impl Mapping {
     ///
     /// # Errors
     /// When a parameter slot has no boolean value.
-    pub fn table(self, params: &[ScalarValue]) -> Result<[Truth; 3]> {
+    pub fn table(self, params: &[ScalarValue]) -> Result<Table> {
         let truth = |holds| Truth::of(holds, !holds);
-        Ok(match self {
+        Ok(Table(match self {
             Self::Not => [Truth::FALSE, Truth::TRUE, Truth::NULL],
             Self::IsNull { negated } => [truth(negated), truth(negated), truth(!negated)],
             Self::Compare(op, value) => [Some(true), Some(false), None].map(|p| compare(op, p, value)),
             Self::CompareParam(op, slot) => {
                 return Self::Compare(op, boolean(param(slot, params)?)?).table(params);
             }
-        })
+        }))
+    }
+}
+
+/// What TRUE, FALSE and NULL become, each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Table([Truth; 3]);
+
+impl Table {
+    fn rows(self) -> impl Iterator<Item = (Truth, Truth)> {
+        Truth::ANY.values().zip(self.0)
+    }
+
+    /// What the values in a set become.
+    pub fn of(self, set: Truth) -> Truth {
+        let images = self.rows().filter(|(from, _)| from.meets(set)).map(|(_, to)| to);
+        images.fold(Truth::NONE, Truth::or_else)
+    }
+
+    /// The values that become one of a set.
+    pub fn preimage(self, set: Truth) -> Truth {
+        self.rows().filter(|(_, to)| to.meets(set)).map(|(from, _)| from).fold(Truth::NONE, Truth::or_else)
     }
 }
 
@@ -109,7 +130,14 @@ mod tests {
     #[case::equals_null(Mapping::Compare(CompareOp::NotEq, None), [N, N, N])]
     #[case::parameter(Mapping::CompareParam(CompareOp::Eq, 0), [F, T, N])]
     fn tables(#[case] mapping: Mapping, #[case] expect: [Truth; 3]) {
-        assert_eq!(mapping.table(&[ScalarValue::Boolean(Some(false))]).unwrap(), expect);
+        let table = mapping.table(&[ScalarValue::Boolean(Some(false))]).unwrap();
+        assert_eq!(table, Table(expect));
+        for (from, to) in Truth::ANY.values().zip(expect) {
+            assert_eq!(table.of(from), to);
+            for target in Truth::ANY.values() {
+                assert_eq!(table.preimage(target).meets(from), to == target);
+            }
+        }
     }
 
     #[test]

@@ -3,35 +3,40 @@
 //! Pruning: which zones a predicate can't match, and which it matches wholly.
 //!
 //! A predicate is compiled once ([`PrunePredicate`]) and then judged over arrays of zones
-//! ([`ZoneColumn`]) as often as asked. Judging is abstract evaluation: for each zone it computes the set
-//! of truth values that the predicate may take there ([`Truth`]); AND, OR and NOT are tables over such
-//! sets. Columns have zones with different borders, so results are runs of rows, never a bit a row.
+//! ([`ZoneColumn`]) as often as asked. Judging asks where the predicate may be one of some truth values
+//! ([`Truth`]): rows for which it can't be TRUE don't match, rows for which it can't be FALSE or NULL all do.
+//! Columns have zones with different borders, so results are ranges of rows, never a bit a row.
 //!
 //! | step | file |
 //! |---|---|
 //! | expression → tree of tests over operands | `compile`, `node`, `operand` |
-//! | zones of a column → what an operand may be in each | `domain` |
-//! | a test of an operand, a family a file | `leaf` |
-//! | functions of booleans | `mapping`, `case`, `lanes` |
-//! | one judgement over one level of zones | `judge`, `judged` |
+//! | zones of a column → what an operand may be in each | `known`, `domain`, `arithmetic` |
+//! | a test of an operand, a family a file | `leaf`, over `ordered` |
+//! | functions of booleans | `mapping`, `case`, `node` |
+//! | one judgement over one level of zones | `judge`, `grid` |
+//! | sets of zones and of rows | `words`, `extent` |
 //!
 //! Absent or untrusted statistics give the set of all truth values. Nothing here fails: what can't be
 //! judged must be read.
 
+mod arithmetic;
 mod case;
 mod compile;
 mod domain;
+mod extent;
+mod grid;
 mod judge;
-mod judged;
-mod lanes;
+mod known;
 mod leaf;
 mod mapping;
 mod node;
 mod operand;
+mod ordered;
 #[cfg(test)]
 mod tests;
 mod truth;
 mod verdicts;
+mod words;
 mod zones;
 
 pub(crate) use leaf::{Pattern, next_prefix};

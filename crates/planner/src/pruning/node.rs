@@ -1,14 +1,18 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! The compiled form of a predicate: a tree whose every node has a truth set in every zone.
+//! The compiled form of a predicate: a tree that is asked for which rows it may give one of some truth values.
+//!
+//! A question to a node becomes questions to its children. Each is asked only of the rows for which the answer
+//! still matters: a term of an AND of those where all terms before it may be TRUE, say. Terms are taken as
+//! independent of each other, so an answer may hold rows that a closer look would leave out, never the reverse.
 
 use super::Truth;
 use super::case::Case;
+use super::extent::Extent;
 use super::judge::{Judge, param};
-use super::judged::Judged;
-use super::lanes::Lanes;
 use super::leaf::Leaf;
 use super::mapping::{Mapping, boolean, truth_of};
+use crate::expr::functions::CompareOp;
 
 /// A node of a compiled predicate.
 #[derive(Debug, Clone)]
@@ -19,6 +23,8 @@ pub(super) enum Node {
     Param(u16),
     /// A test of an operand, by its number.
     Leaf(usize, Leaf),
+    /// A comparison of two operands.
+    Pair(CompareOp, [usize; 2]),
     /// A function of one boolean.
     Map(Mapping, Box<Node>),
     /// AND of two or more.
@@ -70,39 +76,88 @@ impl Node {
     /// A function of a node, folded when the node is constant.
     pub fn map(self, mapping: Mapping) -> Self {
         match (self, mapping.table(&[])) {
-            (Self::Constant(truth), Ok(table)) => Self::Constant(Lanes::splat(truth).map(table).get(0)),
+            (Self::Constant(truth), Ok(table)) => Self::Constant(table.of(truth)),
             (node, _) => Self::Map(mapping, Box::new(node)),
         }
     }
 
-    /// The truth sets over the judge's rows.
-    pub fn judge(&self, judge: &Judge<'_>) -> Judged {
+    /// The rows of `live` for which the predicate may be one of `set`.
+    pub fn may(&self, judge: &Judge<'_>, set: Truth, live: &Extent) -> Extent {
+        if live.is_empty() || set == Truth::NONE {
+            return Extent::Nothing;
+        }
         match self {
-            Self::Constant(truth) => Judged::Constant(*truth),
+            _ if set == Truth::ANY => live.clone(),
+            Self::Constant(truth) => constant(*truth, set, live),
             Self::Param(slot) => {
                 let truth = param(*slot, judge.params()).and_then(boolean).map(truth_of);
-                Judged::Constant(judge.or_any(truth))
+                constant(judge.ok(truth).unwrap_or(Truth::ANY), set, live)
             }
-            Self::Leaf(operand, leaf) => judge.leaf(*operand, leaf),
+            Self::Leaf(operand, leaf) => judge.leaf(*operand, leaf, set, live),
+            Self::Pair(op, operands) => judge.pair(*op, *operands, set, live),
             Self::Map(mapping, node) => match judge.ok(mapping.table(judge.params())) {
-                Some(table) => node.judge(judge).map(|lanes| lanes.map(table)),
-                None => Judged::Constant(Truth::ANY),
+                Some(table) => node.may(judge, table.preimage(set), live),
+                None => live.clone(),
             },
-            Self::And(terms) => all(judge, terms, Truth::TRUE, Lanes::and),
-            Self::Or(terms) => all(judge, terms, Truth::FALSE, Lanes::or),
-            Self::Case(case) => case.judge(judge),
+            Self::And(terms) => Junction { terms, negated: false, judge }.may(set, live),
+            Self::Or(terms) => Junction { terms, negated: true, judge }.may(set.negate(), live),
+            Self::Case(case) => case.may(judge, set, live),
         }
     }
 }
 
-/// The terms joined by `op`, up to the first that settles every row.
-fn all(judge: &Judge<'_>, terms: &[Node], neutral: Truth, op: fn(Lanes, Lanes) -> Lanes) -> Judged {
-    let mut joined = Judged::Constant(neutral);
-    for term in terms {
-        joined = judge.zip(joined, term.judge(judge), op);
-        if joined.is_always(neutral.negate()) {
-            break;
+fn constant(truth: Truth, set: Truth, live: &Extent) -> Extent {
+    if truth.meets(set) { live.clone() } else { Extent::Nothing }
+}
+
+/// An AND of terms, or of their negations.
+struct Junction<'a> {
+    terms: &'a [Node],
+    negated: bool,
+    judge: &'a Judge<'a>,
+}
+
+impl Junction<'_> {
+    /// It may be
+    /// * TRUE where every term may be;
+    /// * FALSE where some term may be;
+    /// * NULL where some term may be and every term may be TRUE or NULL;
+    /// * other than FALSE where every term may be, other than TRUE where some term may be.
+    fn may(&self, set: Truth, live: &Extent) -> Extent {
+        let other_than_false = Truth::TRUE.or_else(Truth::NULL);
+        match set {
+            Truth::TRUE => self.every(set, live),
+            Truth::NULL => self.some(set, &self.every(other_than_false, live)),
+            _ if set == other_than_false => self.every(set, live),
+            _ if !set.may_be_true() => self.some(set, live),
+            _ => {
+                let falls = self.some(Truth::FALSE, live);
+                let rest = live.minus(&falls, self.judge.rows());
+                falls.union(self.every(Truth::TRUE, &rest), self.judge.rows())
+            }
         }
     }
-    joined
+
+    fn every(&self, set: Truth, live: &Extent) -> Extent {
+        let mut terms = self.terms.iter();
+        let first = terms.next().map_or_else(|| live.clone(), |term| self.ask(term, set, live));
+        terms.fold(first, |live, term| self.ask(term, set, &live))
+    }
+
+    fn some(&self, set: Truth, live: &Extent) -> Extent {
+        let (mut found, mut rest) = (Extent::Nothing, live.clone());
+        for term in self.terms {
+            let more = self.ask(term, set, &rest);
+            rest = rest.minus(&more, self.judge.rows());
+            found = found.union(more, self.judge.rows());
+            if rest.is_empty() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn ask(&self, term: &Node, set: Truth, live: &Extent) -> Extent {
+        term.may(self.judge, if self.negated { set.negate() } else { set }, live)
+    }
 }

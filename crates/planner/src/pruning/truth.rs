@@ -59,6 +59,16 @@ impl Truth {
         self.0 == 1
     }
 
+    /// Whether the sets have a value in common.
+    pub const fn meets(self, other: Truth) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The values in the set, each as a set of its own.
+    pub(super) fn values(self) -> impl Iterator<Item = Truth> {
+        [Truth::TRUE, Truth::FALSE, Truth::NULL].into_iter().filter(move |value| self.meets(*value))
+    }
+
     /// NOT of each value.
     pub const fn negate(self) -> Truth {
         Truth(self.0 & 4 | (self.0 & 1) << 1 | (self.0 & 2) >> 1)
@@ -112,14 +122,6 @@ impl TruthRuns {
     /// The runs, in order.
     pub fn iter(&self) -> impl Iterator<Item = (std::ops::Range<u64>, Truth)> + '_ {
         self.runs.iter().cloned()
-    }
-
-    /// The same rows with each truth set replaced.
-    #[must_use]
-    pub fn map(&self, f: impl Fn(Truth) -> Truth) -> Self {
-        let mut out = Self::default();
-        self.runs.iter().for_each(|(rows, truth)| out.push(rows.clone(), f(*truth)));
-        out
     }
 
     /// Both predicates together, over the rows that both judged; borders need not agree.

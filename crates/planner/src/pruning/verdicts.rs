@@ -5,18 +5,13 @@
 use datafusion_common::ScalarValue;
 
 use super::compile::compile;
+use super::extent::Extent;
 use super::judge::Judge;
-use super::judged::Judged;
-use super::lanes::Lanes;
 use super::node::Node;
 use super::operand::Operand;
-use super::{Level, TruthRuns, ZoneSource};
+use super::{Level, Truth, TruthRuns, ZoneSource};
 use crate::expr::BoundExpression;
 use crate::rows::{FragmentRows, RowRanges};
-
-/// A gap between judged rows up to this long is judged along with them: a call of a kernel costs as
-/// much as some pages' worth of zones.
-const SMALL_GAP: u64 = 1 << 20;
 
 /// What a predicate says of the rows of a fragment.
 #[derive(Debug, Clone)]
@@ -60,11 +55,23 @@ impl PrunePredicate {
         within: &RowRanges<FragmentRows>,
         params: &[ScalarValue],
     ) -> TruthRuns {
-        let mut runs = TruthRuns::default();
-        self.each_cluster(zones, level, within, params, |rows, judged| {
-            judged.into_runs(rows).iter().for_each(|(range, truth)| runs.push(range, truth));
+        let judge = Judge::new(zones, level, within, params, &self.operands);
+        let whole = Extent::whole(within);
+        let each = Truth::ANY.values().map(|value| {
+            let mut runs = TruthRuns::default();
+            let may = self.root.may(&judge, value, &whole).rows(within);
+            for range in within.iter() {
+                let mut from = range.start;
+                for may in may.clip(&range).iter() {
+                    runs.push(from..may.start, Truth::NONE);
+                    from = may.end;
+                    runs.push(may, value);
+                }
+                runs.push(from..range.end, Truth::NONE);
+            }
+            runs
         });
-        runs
+        each.reduce(|all, value| all.zip(&value, Truth::or_else)).unwrap_or_default()
     }
 
     /// Judges the rows `within` by all levels of zones, coarse before fine; a finer level is looked at
@@ -95,67 +102,10 @@ impl PrunePredicate {
         within: &RowRanges<FragmentRows>,
         params: &[ScalarValue],
     ) -> Verdicts {
-        let (mut may, mut all) = (RowRanges::empty(), RowRanges::empty());
-        let errors = self.each_cluster(zones, level, within, params, |rows, judged| {
-            judged.select(rows, |lanes| lanes.t).iter().for_each(|range| may.push(range));
-            judged.select(rows, Lanes::all_true).iter().for_each(|range| all.push(range));
-        });
-        Verdicts { may, all, errors }
-    }
-
-    /// Judges the clusters of `within` one by one; the number of errors.
-    fn each_cluster(
-        &self,
-        zones: &dyn ZoneSource,
-        level: Level,
-        within: &RowRanges<FragmentRows>,
-        params: &[ScalarValue],
-        mut found: impl FnMut(&RowRanges<FragmentRows>, Judged),
-    ) -> usize {
-        let mut errors = 0;
-        for rows in clusters(within) {
-            let judge = Judge::new(zones, level, &rows, params, &self.operands);
-            found(&rows, self.root.judge(&judge));
-            errors += judge.errors();
-        }
-        errors
-    }
-}
-
-/// The rows in groups that are judged at once, everything between their first and last row included.
-///
-/// A group ends at a gap that is both large and larger than the rows before it.
-fn clusters(rows: &RowRanges<FragmentRows>) -> Vec<RowRanges<FragmentRows>> {
-    let mut clusters: Vec<RowRanges<FragmentRows>> = Vec::new();
-    for range in rows.iter() {
-        let near = clusters.last_mut().filter(|cluster| {
-            cluster.span().is_some_and(|span| {
-                let gap = range.start - span.end;
-                gap <= SMALL_GAP || gap <= span.end - span.start
-            })
-        });
-        match near {
-            Some(cluster) => cluster.push(range),
-            None => clusters.push(RowRanges::single(range)),
-        }
-    }
-    clusters
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::none(&[], &[])]
-    #[case::near(&[0..10, 20..30], &[2])]
-    #[case::far(&[0..10, SMALL_GAP + 11..SMALL_GAP + 12], &[1, 1])]
-    #[case::far_but_less_than_before(&[0..9 * SMALL_GAP, 12 * SMALL_GAP..13 * SMALL_GAP], &[2])]
-    fn rows_are_judged_in_clusters(#[case] ranges: &[std::ops::Range<u64>], #[case] expect: &[usize]) {
-        let rows: RowRanges<FragmentRows> = ranges.iter().cloned().collect();
-        let sizes: Vec<_> = clusters(&rows).iter().map(RowRanges::range_count).collect();
-        assert_eq!(sizes, expect);
+        let judge = Judge::new(zones, level, within, params, &self.operands);
+        let may = self.root.may(&judge, Truth::TRUE, &Extent::whole(within));
+        let other = self.root.may(&judge, Truth::FALSE.or_else(Truth::NULL), &may);
+        let all = may.minus(&other, within).rows(within);
+        Verdicts { may: may.rows(within), all, errors: judge.errors() }
     }
 }

@@ -4,13 +4,14 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::DataType;
 use smallvec::SmallVec;
 
+use super::known::Known;
 use crate::index::TableCol;
 
 /// A table column, or a field below one: the column, then the field number at each struct level.
@@ -72,6 +73,8 @@ pub struct ZoneColumn {
     upper: Option<Bound>,
     nulls: Option<UInt64Array>,
     nans: Option<UInt64Array>,
+    /// What all this comes to, once somebody has asked.
+    known: OnceLock<Arc<Known>>,
 }
 
 impl ZoneColumn {
@@ -81,35 +84,46 @@ impl ZoneColumn {
     /// there are no zones then.
     pub fn unknown(data_type: DataType, starts: Arc<[u64]>) -> Self {
         let starts = if starts.is_sorted() { starts } else { Arc::default() };
-        Self { starts, data_type, lower: None, upper: None, nulls: None, nans: None }
+        Self { starts, data_type, lower: None, upper: None, nulls: None, nans: None, known: OnceLock::new() }
     }
 
     /// The same zones with these lower bounds; ignored unless there is one of the column's type per zone.
     #[must_use]
     pub fn with_lower(mut self, lower: Bound) -> Self {
         self.lower = self.fitting(lower);
-        self
+        self.forgotten()
     }
 
     /// The same zones with these upper bounds; ignored unless there is one of the column's type per zone.
     #[must_use]
     pub fn with_upper(mut self, upper: Bound) -> Self {
         self.upper = self.fitting(upper);
-        self
+        self.forgotten()
     }
 
     /// The same zones with these null counts; ignored unless there is one per zone.
     #[must_use]
     pub fn with_nulls(mut self, nulls: UInt64Array) -> Self {
         self.nulls = Some(nulls).filter(|n| n.len() == self.len());
-        self
+        self.forgotten()
     }
 
     /// The same zones with these NaN counts; ignored unless there is one per zone.
     #[must_use]
     pub fn with_nans(mut self, nans: UInt64Array) -> Self {
         self.nans = Some(nans).filter(|n| n.len() == self.len());
+        self.forgotten()
+    }
+
+    /// The same zones, to be looked at anew.
+    fn forgotten(mut self) -> Self {
+        self.known = OnceLock::new();
         self
+    }
+
+    /// What the statistics come to.
+    pub(super) fn known(&self) -> Arc<Known> {
+        Arc::clone(self.known.get_or_init(|| Arc::new(Known::of(self))))
     }
 
     fn fitting(&self, bound: Bound) -> Option<Bound> {

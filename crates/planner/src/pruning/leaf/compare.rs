@@ -16,18 +16,17 @@
 //!
 //! A NULL constant makes every comparison NULL; `IS [NOT] DISTINCT FROM` is then a NULL test.
 
-use arrow::array::{ArrayRef, BooleanArray, Datum, Scalar};
-use arrow::buffer::BooleanBuffer;
-use arrow::compute::kernels::cmp::{gt, gt_eq, lt, lt_eq};
-use arrow::error::ArrowError;
+use arrow::array::ArrayRef;
 use datafusion_common::{Result, ScalarValue};
 
-use super::{Split, Test};
+use super::{Ask, Outcomes, Test};
 use crate::expr::functions::CompareOp;
 use crate::floats::fold_zeros;
 use crate::pruning::Truth;
-use crate::pruning::domain::{Bounds, or_unknown};
 use crate::pruning::judge::param;
+use crate::pruning::known::Bounds;
+use crate::pruning::ordered::{Side, against};
+use crate::pruning::words::{self, Words};
 
 /// `x op constant`.
 #[derive(Debug, Clone)]
@@ -42,8 +41,8 @@ enum Constant {
     Param(u16),
 }
 
-/// A constant as a kernel takes it, zeros folded; `None` is NULL.
-type Value = Option<Scalar<ArrayRef>>;
+/// A constant as an array of one, zeros folded; `None` is NULL.
+type Value = Option<ArrayRef>;
 
 impl Comparison {
     /// The comparison with a value.
@@ -76,7 +75,7 @@ fn constant(value: &ScalarValue) -> Result<Value> {
     if value.is_null() {
         return Ok(None);
     }
-    Ok(Some(Scalar::new(fold_zeros(&value.to_array()?))))
+    Ok(Some(fold_zeros(&value.to_array()?)))
 }
 
 struct Against {
@@ -85,46 +84,51 @@ struct Against {
 }
 
 impl Test for Against {
-    fn split(&self, bounds: &Bounds) -> Result<Split> {
+    fn outcomes(&self) -> Outcomes {
+        outcomes(self.op, self.value.is_none())
+    }
+
+    fn may(&self, ask: Ask, bounds: &Bounds, live: &[u64]) -> Result<Words> {
         use CompareOp::*;
-        let Some(value) = &self.value else {
-            return Ok(match self.op {
-                IsDistinctFrom => Split::constant(bounds.len, Truth::TRUE, Truth::FALSE),
-                IsNotDistinctFrom => Split::constant(bounds.len, Truth::FALSE, Truth::TRUE),
-                _ => Split::constant(bounds.len, Truth::NULL, Truth::NULL),
-            });
-        };
-        let lower = |kernel| side(bounds.lower.as_ref(), kernel, value, bounds.len);
-        let upper = |kernel| side(bounds.upper.as_ref(), kernel, value, bounds.len);
-        let (may_hold, may_fail) = match self.op {
-            Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom => {
-                (&lower(lt_eq)? & &upper(gt_eq)?, &lower(lt)? | &upper(gt)?)
+        let Some(value) = &self.value else { return Ok(live.to_vec()) };
+        let lower = |side, live: &[u64]| against(bounds.lower.as_ref(), side, value, live);
+        let upper = |side, live: &[u64]| against(bounds.upper.as_ref(), side, value, live);
+        match (self.op, ask) {
+            (Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom, Ask::Holds) => {
+                upper(Side::GtEq, &lower(Side::LtEq, live)?)
             }
-            Lt | GtEq => (lower(lt)?, upper(gt_eq)?),
-            LtEq | Gt => (lower(lt_eq)?, upper(gt)?),
-        };
-        let (on_hold, on_fail) = match self.op {
-            Eq | IsNotDistinctFrom | Lt | LtEq => (Truth::TRUE, Truth::FALSE),
-            NotEq | IsDistinctFrom | Gt | GtEq => (Truth::FALSE, Truth::TRUE),
-        };
-        let on_null = match self.op {
-            IsDistinctFrom => Truth::TRUE,
-            IsNotDistinctFrom => Truth::FALSE,
-            _ => Truth::NULL,
-        };
-        Ok(Split { may_hold, may_fail, on_hold, on_fail, on_null })
+            (Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom, Ask::Fails) => {
+                let mut found = lower(Side::Lt, live)?;
+                let rest = words::minus(live, &found);
+                words::add(&mut found, &upper(Side::Gt, &rest)?);
+                Ok(found)
+            }
+            (Lt | GtEq, Ask::Holds) => lower(Side::Lt, live),
+            (Lt | GtEq, Ask::Fails) => upper(Side::GtEq, live),
+            (LtEq | Gt, Ask::Holds) => lower(Side::LtEq, live),
+            (LtEq | Gt, Ask::Fails) => upper(Side::Gt, live),
+        }
     }
 }
 
-/// Where one bound compares so with the constant, or isn't known.
-fn side(
-    bound: Option<&ArrayRef>,
-    kernel: fn(&dyn Datum, &dyn Datum) -> Result<BooleanArray, ArrowError>,
-    value: &Scalar<ArrayRef>,
-    len: usize,
-) -> Result<BooleanBuffer> {
-    match bound {
-        Some(bound) => Ok(or_unknown(kernel(bound, value)?)),
-        None => Ok(BooleanBuffer::new_set(len)),
+/// What the tests in the table above mean for each operator; `with_null` when one side is NULL for every row.
+pub(super) fn outcomes(op: CompareOp, with_null: bool) -> Outcomes {
+    use CompareOp::*;
+    let all = |truth, on_null| Outcomes { on_hold: truth, on_fail: truth, on_null };
+    match op {
+        IsDistinctFrom if with_null => return all(Truth::TRUE, Truth::FALSE),
+        IsNotDistinctFrom if with_null => return all(Truth::FALSE, Truth::TRUE),
+        _ if with_null => return all(Truth::NULL, Truth::NULL),
+        _ => {}
     }
+    let (on_hold, on_fail) = match op {
+        Eq | IsNotDistinctFrom | Lt | LtEq => (Truth::TRUE, Truth::FALSE),
+        NotEq | IsDistinctFrom | Gt | GtEq => (Truth::FALSE, Truth::TRUE),
+    };
+    let on_null = match op {
+        IsDistinctFrom => Truth::TRUE,
+        IsNotDistinctFrom => Truth::FALSE,
+        _ => Truth::NULL,
+    };
+    Outcomes { on_hold, on_fail, on_null }
 }

@@ -7,9 +7,10 @@
 
 use datafusion_common::Result;
 
-use super::{Split, Test};
+use super::{Ask, Outcomes, Test};
 use crate::pruning::Truth;
-use crate::pruning::domain::Bounds;
+use crate::pruning::known::Bounds;
+use crate::pruning::words::Words;
 
 /// `IS NULL`, or negated `IS NOT NULL`.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +20,12 @@ pub(in crate::pruning) struct NullTest {
 }
 
 impl Test for NullTest {
-    fn split(&self, bounds: &Bounds) -> Result<Split> {
+    fn outcomes(&self) -> Outcomes {
         let truth = |holds: bool| Truth::of(holds, !holds);
-        Ok(Split::constant(bounds.len, truth(self.negated), truth(!self.negated)))
+        Outcomes { on_hold: truth(self.negated), on_fail: truth(self.negated), on_null: truth(!self.negated) }
+    }
+
+    fn may(&self, _ask: Ask, _bounds: &Bounds, live: &[u64]) -> Result<Words> {
+        Ok(live.to_vec())
     }
 }

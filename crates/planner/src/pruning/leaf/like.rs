@@ -14,6 +14,9 @@
 //!
 //! `ILIKE` is not judged: letters of both cases lie apart.
 
+use arrow::datatypes::DataType;
+use datafusion_common::ScalarValue;
+
 /// What a LIKE pattern says of the start of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pattern {
@@ -53,6 +56,16 @@ pub(crate) fn next_prefix(text: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// A string of a string type.
+pub(in crate::pruning) fn string(data_type: &DataType, text: String) -> Option<ScalarValue> {
+    match data_type {
+        DataType::Utf8 => Some(ScalarValue::Utf8(Some(text))),
+        DataType::LargeUtf8 => Some(ScalarValue::LargeUtf8(Some(text))),
+        DataType::Utf8View => Some(ScalarValue::Utf8View(Some(text))),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 //! The leaves of a compiled predicate: tests of one operand, a family a file.
 //!
-//! A test is judged on intervals: it says whether it may hold, and whether it may fail, for some value of
+//! A test is judged on intervals: it says whether it may hold, or whether it may fail, for some value of
 //! each. That is all a family has to know; NULLs and NaNs, unknown and crossed bounds are the
 //! [`Domain`](super::domain::Domain)'s business, the same for all.
 
@@ -10,62 +10,50 @@ mod compare;
 mod in_set;
 mod is_null;
 mod like;
+mod pair;
+mod search;
 
-use arrow::buffer::BooleanBuffer;
 use datafusion_common::{Result, ScalarValue};
 
 pub(super) use compare::Comparison;
 pub(super) use in_set::Membership;
 pub(super) use is_null::NullTest;
+pub(super) use like::string;
 pub(crate) use like::{Pattern, next_prefix};
+pub(super) use pair::may_compare;
 
 use super::Truth;
-use super::domain::Bounds;
-use super::lanes::{Lanes, words};
+use super::known::Bounds;
+use super::words::Words;
 
-/// A test of one operand's value.
-pub(super) trait Test {
-    /// What the test says of the values in each interval.
-    ///
-    /// # Errors
-    /// When values of the bounds' type can't be tested.
-    fn split(&self, bounds: &Bounds) -> Result<Split>;
+/// What is asked of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// Whether it may hold.
+    Holds,
+    /// Whether it may fail.
+    Fails,
 }
 
-/// What a test says of the values in each of a number of intervals.
-#[derive(Debug)]
-pub(super) struct Split {
-    /// The intervals in which the test may hold for some value.
-    pub may_hold: BooleanBuffer,
-    /// The intervals in which it may fail for some value.
-    pub may_fail: BooleanBuffer,
-    /// The predicate's truth where the test holds.
+/// What a predicate is where its test holds, where it fails, and for NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Outcomes {
     pub on_hold: Truth,
-    /// The predicate's truth where it fails.
     pub on_fail: Truth,
-    /// The predicate's truth for NULL.
     pub on_null: Truth,
 }
 
-impl Split {
-    /// A test that says the same of every value.
-    pub fn constant(len: usize, on_value: Truth, on_null: Truth) -> Self {
-        Self {
-            may_hold: BooleanBuffer::new_set(len),
-            may_fail: BooleanBuffer::new_unset(len),
-            on_hold: on_value,
-            on_fail: on_value,
-            on_null,
-        }
-    }
+/// A test of one operand's value.
+pub(super) trait Test {
+    /// What its results mean.
+    fn outcomes(&self) -> Outcomes;
 
-    /// The truth sets of the values of 64 intervals at a time.
-    pub fn lanes(&self) -> impl Iterator<Item = Lanes> + '_ {
-        let (hold, fail) = (Lanes::splat(self.on_hold), Lanes::splat(self.on_fail));
-        words(&self.may_hold)
-            .zip(words(&self.may_fail))
-            .map(move |(may_hold, may_fail)| hold.only(may_hold).or_else(fail.only(may_fail)))
-    }
+    /// The live intervals that hold a value of which what is asked is so. Not asked when holding and failing
+    /// mean the same.
+    ///
+    /// # Errors
+    /// When values of the bounds' type can't be tested.
+    fn may(&self, ask: Ask, bounds: &Bounds, live: &[u64]) -> Result<Words>;
 }
 
 /// A test as compiled: what is judged once the parameters are known.
