@@ -44,14 +44,16 @@ pub trait Foreign: fmt::Debug + fmt::Display + Send + Sync {
     fn fingerprint(&self) -> u64;
 }
 
-/// A function of one input that never turns back.
+/// How the value of a function of one input goes with it, in SQL order.
 ///
 /// It is NULL for NULL and for nothing else, and NaN for no value but NaN. Where it succeeds for two values it
-/// does for all between them. Wrapping around at an end of its type is the only exception to its order.
+/// does for all between them. A decreasing one may wrap at an end of its type; that is the only exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Monotone {
     /// A greater input never has a lesser value.
     Increasing,
     /// A greater input never has a greater value.
     Decreasing,
+    /// Decreasing for negative inputs, increasing for positive ones.
+    AwayFromZero,
 }

@@ -7,21 +7,22 @@
 //! | `x + y` | x.lower + y.lower | x.upper + y.upper |
 //! | `x - y` | x.lower − y.upper | x.upper − y.lower |
 //! | `x * y` | the least of the four products of bounds | the greatest |
+//! | `x * c` | the product of x.lower and c, or of x.upper if c is negative | of the other |
 //!
 //! Sound because each is monotone in each term, rounding included. Integers wrap in the rows; where a result
-//! that wraps can't be excluded, nothing is known of the zone. Floats give NaN of infinities, so only zones
-//! whose bounds are known and finite are free of new ones.
+//! that wraps can't be excluded, nothing is known of the zone. Floats give NaN of two
+//! infinities, or of one and zero: zones in which these may meet may hold one.
 
-use arrow::array::{Array, ArrayRef, AsArray, Datum};
+use arrow::array::{ArrayRef, Datum};
+use arrow::compute::kernels::cmp;
 use arrow::compute::kernels::numeric::{add, mul, sub};
-use arrow::compute::kernels::{cmp, zip::zip};
-use arrow::compute::{and, concat, is_not_null, is_null, nullif};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use datafusion_common::{Result, ScalarValue};
 
 use super::domain::Domain;
-use super::known::{Bounds, cast, unknown};
+use super::known::{Bounds, extreme, where_it_succeeds};
+use super::ordered::{Side, against};
 use super::words::{self, Words};
 use crate::expr::functions::ArithmeticOp;
 use crate::floats;
@@ -52,14 +53,14 @@ impl Given<'_> {
 /// When there is no such operation on the types of the bounds.
 pub(super) fn arithmetic(
     op: ArithmeticOp,
-    [x, y]: [Given<'_>; 2],
+    terms: &[Given<'_>; 2],
     like: &Domain,
     data_type: &DataType,
 ) -> Result<Domain> {
     let zones = like.grid.len();
     let (mut values, mut nulls) = (words::all(zones), vec![0; zones.div_ceil(64)]);
     let mut nans = floats::is_float(data_type).then(|| vec![0; zones.div_ceil(64)]);
-    for term in [&x, &y] {
+    for term in terms {
         match term {
             Given::Domain(domain) => {
                 values = words::and(&values, &domain.values);
@@ -72,11 +73,9 @@ pub(super) fn arithmetic(
             Given::Constant(_) => {}
         }
     }
-    let (x, y) = (x.bounds(zones)?, y.bounds(zones)?);
+    let (x, y) = (terms[0].bounds(zones)?, terms[1].bounds(zones)?);
     if let Some(nans) = &mut nans {
-        for side in [&x.lower, &x.upper, &y.lower, &y.upper] {
-            words::add(nans, &not_finite(side.as_ref(), zones)?);
-        }
+        words::add(nans, &may_give_nan(op, &x, &y, data_type, zones)?);
     }
     let bounds = match op {
         ArithmeticOp::Add => {
@@ -85,13 +84,17 @@ pub(super) fn arithmetic(
         ArithmeticOp::Sub => {
             Bounds { lower: each(sub, &x.lower, &y.upper)?, upper: each(sub, &x.upper, &y.lower)? }
         }
-        ArithmeticOp::Mul => products(&x, &y)?,
+        ArithmeticOp::Mul => match (constant(&terms[0]), constant(&terms[1])) {
+            (Some(factor), None) => multiples(&y, factor, &x)?,
+            (None, Some(factor)) => multiples(&x, factor, &y)?,
+            _ => products(&x, &y)?,
+        },
     };
     let bounds = Bounds {
         lower: bounds.lower.map(|lower| floats::fold_zeros(&floats::load_lower(&lower))),
         upper: bounds.upper.map(|upper| floats::fold_zeros(&floats::load_upper(&upper))),
     };
-    let bounds = if data_type.is_integer() { known_on_both_sides(bounds)? } else { bounds };
+    let bounds = if data_type.is_integer() { bounds.both()? } else { bounds };
     let (grid, data_type) = (std::rc::Rc::clone(&like.grid), data_type.clone());
     Ok(Domain { grid, data_type, bounds: bounds.uncrossed()?, values, nulls, nans })
 }
@@ -101,68 +104,63 @@ type Kernel = fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>;
 /// The results in each zone; null where an operand is or where there is no result.
 fn each(kernel: Kernel, a: &Option<ArrayRef>, b: &Option<ArrayRef>) -> Result<Option<ArrayRef>> {
     let (Some(a), Some(b)) = (a, b) else { return Ok(None) };
-    let kernel_result = |a: &ArrayRef, b: &ArrayRef| kernel(a, b);
-    match kernel_result(a, b) {
-        Ok(all) => Ok(Some(all)),
-        // The types have an operation if no values do.
-        Err(_) if a.len() > 1 => {
-            let middle = a.len() / 2;
-            let half = |from, len| each(kernel, &Some(a.slice(from, len)), &Some(b.slice(from, len)));
-            let (Some(front), Some(back)) = (half(0, middle)?, half(middle, a.len() - middle)?) else {
-                return Ok(None);
-            };
-            Ok(Some(concat(&[front.as_ref(), back.as_ref()])?))
-        }
-        Err(_) => {
-            let result = kernel_result(&a.slice(0, 0), &b.slice(0, 0))?;
-            Ok(Some(arrow::array::new_null_array(result.data_type(), a.len())))
-        }
+    where_it_succeeds(&[a, b], &|args| Ok(kernel(args[0], args[1])?)).map(Some)
+}
+
+fn constant<'a>(term: &Given<'a>) -> Option<&'a ScalarValue> {
+    match term {
+        Given::Constant(value) => Some(value),
+        Given::Domain(_) => None,
     }
+}
+
+/// The products with a constant, whose sign says which bound gives which.
+fn multiples(x: &Bounds, factor: &ScalarValue, factors: &Bounds) -> Result<Bounds> {
+    let (lower, upper) = (each(mul, &x.lower, &factors.lower)?, each(mul, &x.upper, &factors.lower)?);
+    let is_negative = *factor < ScalarValue::new_zero(&factor.data_type())?;
+    Ok(if is_negative { Bounds { lower: upper, upper: lower } } else { Bounds { lower, upper } })
 }
 
 /// The least and the greatest product, where all four are known.
 fn products(x: &Bounds, y: &Bounds) -> Result<Bounds> {
-    let (mut lower, mut upper): (Option<ArrayRef>, Option<ArrayRef>) = (None, None);
+    let mut found: Option<[ArrayRef; 2]> = None;
     for (a, b) in [(&x.lower, &y.lower), (&x.lower, &y.upper), (&x.upper, &y.lower), (&x.upper, &y.upper)] {
         let Some(product) = each(mul, a, b)? else { return Ok(Bounds::default()) };
-        // A NaN is the product of zero and an infinity, and any other product of those bounds may be missing.
+        // A NaN is of zero and an infinity: what other values near those bounds give isn't known.
         let product = floats::load_upper(&product);
-        lower = Some(extreme(cmp::lt, lower, &product)?);
-        upper = Some(extreme(cmp::gt, upper, &product)?);
+        found = Some(match &found {
+            None => [ArrayRef::clone(&product), product],
+            Some([least, most]) => [extreme(cmp::lt, &product, least)?, extreme(cmp::gt, &product, most)?],
+        });
     }
+    let [lower, upper] = found.map_or([None, None], |both| both.map(Some));
     Ok(Bounds { lower, upper })
 }
 
-/// Of each pair the value that is so beside the other; null where either is.
-fn extreme(
-    wins: fn(&dyn Datum, &dyn Datum) -> Result<arrow::array::BooleanArray, ArrowError>,
-    best: Option<ArrayRef>,
-    next: &ArrayRef,
-) -> Result<ArrayRef> {
-    let Some(best) = best else { return Ok(ArrayRef::clone(next)) };
-    let known = and(&is_not_null(&best)?, &is_not_null(next)?)?;
-    let wins = wins(next, &best)?;
-    let winner = zip(&wins, next, &best)?;
-    Ok(nullif(&winner, &arrow::compute::not(&known)?)?)
-}
-
-/// The bounds of intervals both of whose sides are known.
-fn known_on_both_sides(bounds: Bounds) -> Result<Bounds> {
-    let (Some(lower), Some(upper)) = (&bounds.lower, &bounds.upper) else { return Ok(Bounds::default()) };
-    let lower_known = nullif(lower, &is_null(upper)?)?;
-    Ok(Bounds { upper: Some(nullif(upper, &is_null(lower)?)?), lower: Some(lower_known) })
-}
-
-/// The zones whose bound is infinite, a NaN or unknown.
-fn not_finite(bounds: Option<&ArrayRef>, zones: usize) -> Result<Words> {
+/// The zones in which numbers may give a NaN.
+fn may_give_nan(
+    op: ArithmeticOp,
+    x: &Bounds,
+    y: &Bounds,
+    data_type: &DataType,
+    zones: usize,
+) -> Result<Words> {
+    let number = |value: f64| ScalarValue::from(value).cast_to(data_type)?.to_array();
+    let (zero, most, least) = (number(0.0)?, number(f64::INFINITY)?, number(f64::NEG_INFINITY)?);
+    let meetings = match op {
+        ArithmeticOp::Add => [[&most, &least], [&least, &most]].to_vec(),
+        ArithmeticOp::Sub => [[&most, &most], [&least, &least]].to_vec(),
+        ArithmeticOp::Mul => [[&most, &zero], [&least, &zero], [&zero, &most], [&zero, &least]].to_vec(),
+    };
     let all = words::all(zones);
-    let mut found = unknown(bounds, &all);
-    if let Some(bounds) = bounds {
-        let wide = cast(bounds, &DataType::Float64)?;
-        words::add(
-            &mut found,
-            &words::select(wide.as_primitive::<Float64Type>().values(), &all, |v| !v.is_finite()),
-        );
-    }
-    Ok(found)
+    meetings.into_iter().try_fold(vec![0; all.len()], |mut found, [of_x, of_y]| {
+        words::add(&mut found, &may_be(x, of_x, &may_be(y, of_y, &all)?)?);
+        Ok(found)
+    })
+}
+
+/// The live zones whose bounds have a value between them.
+fn may_be(bounds: &Bounds, value: &ArrayRef, live: &[u64]) -> Result<Words> {
+    let not_above = against(bounds.lower.as_ref(), Side::LtEq, value, live)?;
+    against(bounds.upper.as_ref(), Side::GtEq, value, &not_above)
 }

@@ -2,6 +2,10 @@
 
 //! Compiling a bound expression into the tree that is judged.
 
+use std::iter;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
 
@@ -11,14 +15,19 @@ use super::leaf::{Comparison, Leaf, Membership, NullTest, Pattern, next_prefix, 
 use super::mapping::{Mapping, boolean, truth_of};
 use super::node::Node;
 use super::operand::{Operand, Operands, plain};
+use super::probe::Probe;
 use crate::expr::functions::{
-    And, Case as CaseFn, CaseShape, Compare, CompareOp, InSet, IsNull, Like, Not, Or,
+    And, Case as CaseFn, CaseShape, Compare, CompareOp, InSet, InSetOptions, IsNull, Like, Not, Or, Pack,
+    ValueSet,
 };
 use crate::expr::{BoundExpression, ExprKind};
 use crate::floats::is_float;
 
 /// How deep a predicate is looked into; AND and OR of any length count once.
 pub(super) const MAX_DEPTH: usize = 256;
+
+/// Up to how many tuples of a list are told apart.
+const FEW_TUPLES: usize = 16;
 
 /// Compiles a boolean expression over the struct of a table's columns: the tree, and its operands.
 pub(super) fn compile(predicate: &BoundExpression) -> (Node, Vec<Operand>) {
@@ -34,7 +43,13 @@ struct Compiler {
 
 impl Compiler {
     fn node(&mut self, expr: &BoundExpression, depth: usize) -> Node {
-        self.judgeable(expr, depth).unwrap_or(Node::ANY)
+        self.judgeable(expr, depth).unwrap_or_else(|| self.probe(expr))
+    }
+
+    /// A predicate that isn't looked into.
+    fn probe(&mut self, expr: &BoundExpression) -> Node {
+        let probe = is_boolean(expr).then(|| Probe::of(expr, &mut self.operands)).flatten();
+        probe.map_or(Node::ANY, |probe| Node::Probe(Arc::new(probe)))
     }
 
     fn nodes(&mut self, exprs: &[BoundExpression], depth: usize) -> Vec<Node> {
@@ -65,11 +80,16 @@ impl Compiler {
             let [left, right] = args else { return None };
             self.compare(*op, left, right, depth)
         } else if let Some(options) = expr.as_opt::<InSet>() {
-            self.leaf(args.first()?, Leaf::InSet(Membership::new(options)))
+            let needle = args.first()?;
+            match needle.as_opt::<Pack>() {
+                Some(_) => self.tuple_in(expr, needle.children(), options),
+                None => self.leaf(needle, Leaf::InSet(Membership::new(options))),
+            }
         } else if let Some(options) = expr.as_opt::<Like>() {
             let [value, pattern] = args else { return None };
-            let like = self.like(value, pattern.as_literal()?, options.case_insensitive)?;
-            Some(if options.negated { like.map(Mapping::Not) } else { like })
+            let rest = |compiler: &mut Self| compiler.probe(expr).negated_if(options.negated);
+            let like = self.like(value, pattern.as_literal()?, options.case_insensitive, rest)?;
+            Some(like.negated_if(options.negated))
         } else if let Some(shape) = expr.as_opt::<CaseFn>() {
             self.case(*shape, args, depth)
         } else {
@@ -137,22 +157,75 @@ impl Compiler {
         Some(self.node(expr, depth + 1).map(mapping))
     }
 
-    fn like(&mut self, operand: &BoundExpression, pattern: &ScalarValue, ignore_case: bool) -> Option<Node> {
+    fn like(
+        &mut self,
+        operand: &BoundExpression,
+        pattern: &ScalarValue,
+        ignore_case: bool,
+        rest: impl Fn(&mut Self) -> Node,
+    ) -> Option<Node> {
         let Some(pattern) = pattern.try_as_str()? else { return Some(Node::Constant(Truth::NULL)) };
-        if ignore_case {
-            return None;
-        }
         let data_type = plain(operand.field().data_type()).clone();
         let mut compare = |op, text: String| self.compare_value(op, operand, &string(&data_type, text)?);
-        let (text, more) = match Pattern::parse(pattern) {
+        let pattern = Pattern::parse(pattern);
+        if ignore_case && !pattern.has_no_case() {
+            let (ranges, is_all) = pattern.any_case();
+            let is_whole = is_all && matches!(pattern, Pattern::Exactly(_));
+            let range = |[least, most]: [String; 2]| match is_whole {
+                true => compare(CompareOp::Eq, least),
+                false => {
+                    let from = compare(CompareOp::GtEq, least)?;
+                    Some(Node::and(vec![from, compare(CompareOp::Lt, next_prefix(&most)?)?]))
+                }
+            };
+            let ranges = Node::or(ranges.into_iter().map(range).collect::<Option<_>>()?);
+            return Some(if is_all { ranges } else { Node::and(vec![ranges, rest(self)]) });
+        }
+        let (text, more) = match pattern {
             Pattern::Exactly(text) => return compare(CompareOp::Eq, text),
-            Pattern::StartsWith(text) => (text, None),
-            Pattern::Begins(text) => (text, Some(Node::ANY)),
+            Pattern::StartsWith(text) => (text, false),
+            Pattern::Begins(text) => (text, true),
         };
         let next = next_prefix(&text);
         let from = compare(CompareOp::GtEq, text)?;
         let to = next.map(|next| compare(CompareOp::Lt, next)).unwrap_or(None);
-        Some(Node::and([Some(from), to, more].into_iter().flatten().collect()))
+        let rest = more.then(|| rest(self));
+        Some(Node::and([Some(from), to, rest].into_iter().flatten().collect()))
+    }
+
+    /// `(x, y, …) [NOT] IN (tuples)`: it can't hold but where each term is one that some tuple has there.
+    ///
+    /// A tuple itself is never NULL, and its NULLs equal NULLs.
+    fn tuple_in(
+        &mut self,
+        expr: &BoundExpression,
+        terms: &[BoundExpression],
+        options: &InSetOptions,
+    ) -> Option<Node> {
+        let tuples = options.set.values().as_struct_opt()?;
+        let mut nodes = vec![];
+        for (term, values) in terms.iter().zip(tuples.columns()) {
+            let Ok(set) = ValueSet::try_new(values) else { continue };
+            let set = Arc::new(set);
+            let Some(found) = self.leaf(term, Leaf::InSet(Membership::of(&set, false))) else { continue };
+            let is_true = Mapping::Compare(CompareOp::IsNotDistinctFrom, Some(true));
+            let null = set.has_null().then(|| self.leaf(term, Leaf::IsNull(NullTest { negated: false })));
+            nodes.push(Node::or(iter::once(found.map(is_true)).chain(null.flatten()).collect()));
+        }
+        if tuples.len() <= FEW_TUPLES {
+            let tuple = |row: usize| {
+                let same = |(term, values): (&BoundExpression, &ArrayRef)| {
+                    let value = ScalarValue::try_from_array(values, row).ok()?;
+                    self.compare_value(CompareOp::IsNotDistinctFrom, term, &value)
+                };
+                Node::and(terms.iter().zip(tuples.columns()).filter_map(same).collect())
+            };
+            nodes.push(Node::or((0..tuples.len()).map(tuple).collect()));
+        }
+        nodes.push(self.probe(expr).negated_if(options.negated));
+        let null = options.set.has_null().then_some(Node::Constant(Truth::NULL));
+        let found = Node::or(iter::once(Node::and(nodes)).chain(null).collect());
+        Some(found.negated_if(options.negated))
     }
 
     fn case(&mut self, shape: CaseShape, args: &[BoundExpression], depth: usize) -> Option<Node> {

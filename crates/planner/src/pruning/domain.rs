@@ -7,17 +7,19 @@
 
 use std::rc::Rc;
 
-use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::array::{ArrayRef, Scalar, UInt64Array};
+use arrow::compute::kernels::{cmp, zip::zip};
 use arrow::compute::take;
 use arrow::datatypes::DataType;
-use datafusion_common::{Result, exec_err};
+use datafusion_common::{Result, ScalarValue, exec_err};
 
 use super::Truth;
 use super::ZoneColumn;
 use super::grid::Grid;
-use super::known::{Bounds, Known, cast};
+use super::known::{Bounds, Known, cast, extreme, unknown, where_it_succeeds};
 use super::leaf::{Ask, Test};
 use super::operand::{Column, plain};
+use super::ordered::{Side, against};
 use super::words::{self, Words};
 use crate::expr::Monotone;
 use crate::floats;
@@ -100,30 +102,64 @@ impl Domain {
     pub fn cast(&self, to: &DataType, total: bool) -> Result<Self> {
         let mut domain = self.clone();
         domain.bounds = self.bounds.map(|values| Ok(floats::fold_zeros(&cast(values, to)?)))?;
+        // A lower bound that is too large leaves no value that can be cast, and so does an upper one too small.
+        for (bound, cast, beyond) in [
+            (&self.bounds.lower, &domain.bounds.lower, Side::Gt),
+            (&self.bounds.upper, &domain.bounds.upper, Side::Lt),
+        ] {
+            let Some(bound) = bound.as_ref().filter(|_| !total && self.data_type.is_numeric()) else {
+                continue;
+            };
+            let lost = words::minus(
+                &unknown(cast.as_ref(), self.grid.live()),
+                &unknown(Some(bound), self.grid.live()),
+            );
+            let zero = ScalarValue::new_zero(&self.data_type)?.to_array()?;
+            domain.values = words::minus(&domain.values, &against(Some(bound), beyond, &zero, &lost)?);
+        }
         domain.data_type = to.clone();
         domain.nans = domain.nans.filter(|_| floats::is_float(to));
         if !total {
             words::add(&mut domain.nulls, &domain.bounds.open(self.grid.live()));
+            // What isn't a float has no NaN.
+            let lost = self.nans.as_ref().filter(|_| domain.nans.is_none());
+            lost.into_iter().for_each(|nans| words::add(&mut domain.nulls, nans));
         }
         Ok(domain)
     }
 
     /// The domain of a function of the values that is monotone, evaluated by `function`.
     ///
-    /// A function that wraps at one end of its type makes its bounds cross, and so unknown.
+    /// A decreasing function that wraps at one end of its type makes its bounds cross, and so unknown.
     ///
     /// # Errors
-    /// When the function can't be evaluated for some bound.
+    /// When the function can't be evaluated for any bound.
     pub fn map(
         &self,
         monotone: Monotone,
         data_type: &DataType,
         function: impl Fn(&ArrayRef) -> Result<ArrayRef>,
     ) -> Result<Self> {
-        let Bounds { lower, upper } = self.bounds.map(|values| Ok(floats::fold_zeros(&function(values)?)))?;
-        let bounds = match monotone {
-            Monotone::Increasing => Bounds { lower, upper },
-            Monotone::Decreasing => Bounds { lower: upper, upper: lower },
+        let at = |values: &ArrayRef| {
+            Ok(floats::fold_zeros(&where_it_succeeds(&[values], &|args| function(args[0]))?))
+        };
+        let Bounds { lower, upper } = self.bounds.map(at)?;
+        let bounds = match (monotone, &self.bounds) {
+            (Monotone::Increasing, _) => Bounds { lower, upper },
+            // One bound alone may have wrapped.
+            (Monotone::Decreasing, _) => Bounds { lower: upper, upper: lower }.both()?,
+            (Monotone::AwayFromZero, Bounds { lower: Some(from), upper: Some(to) }) => {
+                let zero = ScalarValue::new_zero(&self.data_type)?.to_array()?;
+                let least = at(&zero)?;
+                let (Some(lower), Some(upper)) = (lower, upper) else {
+                    return exec_err!("a bound without value");
+                };
+                let (zero, least) = (Scalar::new(zero), Scalar::new(least));
+                let inside = zip(&cmp::lt_eq(to, &zero)?, &upper, &least)?;
+                let nearest = zip(&cmp::gt_eq(from, &zero)?, &lower, &inside)?;
+                Bounds { lower: Some(nearest), upper: Some(extreme(cmp::gt, &lower, &upper)?) }
+            }
+            (Monotone::AwayFromZero, _) => Bounds::default(),
         };
         let nans = self.nans.clone().filter(|_| floats::is_float(data_type));
         Ok(Self { bounds: bounds.uncrossed()?, data_type: data_type.clone(), nans, ..self.clone() })

@@ -14,6 +14,7 @@ use super::extent::Extent;
 use super::grid::Grid;
 use super::leaf::{Leaf, may_compare};
 use super::operand::{Column, Operand, Term};
+use super::probe::Probe;
 use super::{Level, Truth, ZoneSource};
 use crate::expr::functions::CompareOp;
 use crate::rows::{FragmentRows, RowRanges};
@@ -87,6 +88,19 @@ impl<'a> Judge<'a> {
         self.ok(found).unwrap_or_else(|| live.clone())
     }
 
+    /// The rows of `live` for which a predicate that is asked itself may be one of `set`.
+    pub fn probe(&self, probe: &Probe, set: Truth, live: &Extent) -> Extent {
+        let domains: Option<Vec<_>> = probe.columns().iter().map(|column| self.domain(*column)).collect();
+        let Some((domains, grid)) = domains.and_then(|all| Some((all.clone(), &all.first()?.grid))) else {
+            return live.clone();
+        };
+        if !domains.iter().all(|domain| Rc::ptr_eq(&domain.grid, grid)) {
+            return live.clone();
+        }
+        let found = live.find(grid, self.rows, |live| probe.may(&domains, set, live, self.params));
+        self.ok(found).unwrap_or_else(|| live.clone())
+    }
+
     /// An operand's domain; `None` when nothing is known of it.
     fn domain(&self, number: usize) -> Option<&Domain> {
         let load = || match self.operands.get(number)? {
@@ -107,15 +121,15 @@ impl<'a> Judge<'a> {
                     [Term::Operand(x), Term::Operand(y)] => {
                         let [x, y] = self.aligned([*x, *y])?;
                         let given = [&x, &y].map(|domain| Given::Domain(domain));
-                        self.ok(arithmetic(*op, given, &x, data_type))
+                        self.ok(arithmetic(*op, &given, &x, data_type))
                     }
                     [Term::Operand(x), y] => {
                         let x = self.domain(*x)?;
-                        self.ok(arithmetic(*op, [Given::Domain(x), Given::Constant(value(y)?)], x, data_type))
+                        self.ok(arithmetic(*op, &[Given::Domain(x), Given::Constant(value(y)?)], x, data_type))
                     }
                     [x, Term::Operand(y)] => {
                         let y = self.domain(*y)?;
-                        self.ok(arithmetic(*op, [Given::Constant(value(x)?), Given::Domain(y)], y, data_type))
+                        self.ok(arithmetic(*op, &[Given::Constant(value(x)?), Given::Domain(y)], y, data_type))
                     }
                     _ => None,
                 }

@@ -6,11 +6,12 @@
 //! column unless their count is known to be 0, and NULL unless the null count is known to be 0. A missing
 //! bound leaves that side open. Bounds that cross can't both be right, so neither is trusted.
 
-use arrow::array::{Array, ArrayRef, UInt64Array};
-use arrow::compute::kernels::cmp::gt;
-use arrow::compute::{CastOptions, cast_with_options, nullif};
+use arrow::array::{Array, ArrayRef, BooleanArray, Datum, UInt64Array, new_null_array};
+use arrow::compute::kernels::{cmp::gt, zip::zip};
+use arrow::compute::{CastOptions, cast_with_options, concat, is_null, nullif, or};
 use arrow::datatypes::DataType;
-use datafusion_common::Result;
+use arrow::error::ArrowError;
+use datafusion_common::{Result, ScalarValue};
 
 use super::operand::plain;
 use super::words::{self, Words};
@@ -70,11 +71,37 @@ impl Bounds {
             let values = if dictionary {
                 cast(&bound.values, plain(column.data_type()))?
             } else {
-                bound.values.clone()
+                ArrayRef::clone(&bound.values)
             };
             Ok(Some(floats::fold_zeros(&values)))
         };
-        Self { lower: side(column.lower())?, upper: side(column.upper())? }.uncrossed()
+        let bounds = Self { lower: side(column.lower())?, upper: side(column.upper())? }.uncrossed()?;
+        bounds.closed(plain(column.data_type()), column.len())
+    }
+
+    /// The same bounds, open sides closed by the ends of the type: the least and the greatest integer, the
+    /// infinities, FALSE and TRUE, the empty string.
+    fn closed(self, data_type: &DataType, zones: usize) -> Result<Self> {
+        let infinity = |sign: f64| ScalarValue::Float64(Some(sign * f64::INFINITY)).cast_to(data_type);
+        let [least, greatest] = match data_type {
+            DataType::Boolean => [Some(false.into()), Some(true.into())],
+            data_type if data_type.is_floating() => [Some(infinity(-1.0)?), Some(infinity(1.0)?)],
+            data_type if data_type.is_string() => [Some(ScalarValue::from("").cast_to(data_type)?), None],
+            data_type => match integers(data_type) {
+                Some(ends) => ends.map(Some),
+                None => return Ok(self),
+            },
+        };
+        let close = |side: Option<ArrayRef>, end: Option<ScalarValue>| -> Result<Option<ArrayRef>> {
+            Ok(match (side, end) {
+                (Some(side), Some(end)) if side.null_count() > 0 => {
+                    Some(zip(&is_null(&side)?, &end.to_scalar()?, &side)?)
+                }
+                (None, Some(end)) => Some(end.to_array_of_size(zones)?),
+                (side, _) => side,
+            })
+        };
+        Ok(Self { lower: close(self.lower, least)?, upper: close(self.upper, greatest)? })
     }
 
     /// The same bounds without those that cross.
@@ -85,6 +112,13 @@ impl Bounds {
             return Ok(self);
         }
         Ok(Self { lower: Some(nullif(lower, &crossed)?), upper: Some(nullif(upper, &crossed)?) })
+    }
+
+    /// The bounds of the intervals of which both are known.
+    pub fn both(self) -> Result<Self> {
+        let (Some(lower), Some(upper)) = (&self.lower, &self.upper) else { return Ok(Self::default()) };
+        let known = |side: &ArrayRef, other: &ArrayRef| -> Result<_> { Ok(nullif(side, &is_null(other)?)?) };
+        Ok(Self { lower: Some(known(lower, upper)?), upper: Some(known(upper, lower)?) })
     }
 
     /// The bounds after the same change of both sides.
@@ -101,12 +135,60 @@ impl Bounds {
     }
 }
 
+/// The least and the greatest integer of a type.
+fn integers(data_type: &DataType) -> Option<[ScalarValue; 2]> {
+    Some(match data_type {
+        DataType::Int8 => [i8::MIN, i8::MAX].map(ScalarValue::from),
+        DataType::Int16 => [i16::MIN, i16::MAX].map(ScalarValue::from),
+        DataType::Int32 => [i32::MIN, i32::MAX].map(ScalarValue::from),
+        DataType::Int64 => [i64::MIN, i64::MAX].map(ScalarValue::from),
+        DataType::UInt8 => [u8::MIN, u8::MAX].map(ScalarValue::from),
+        DataType::UInt16 => [u16::MIN, u16::MAX].map(ScalarValue::from),
+        DataType::UInt32 => [u32::MIN, u32::MAX].map(ScalarValue::from),
+        DataType::UInt64 => [u64::MIN, u64::MAX].map(ScalarValue::from),
+        _ => return None,
+    })
+}
+
 /// Those of `live` whose bound isn't known.
 pub(super) fn unknown(bounds: Option<&ArrayRef>, live: &[u64]) -> Words {
     match bounds.map(|bounds| bounds.logical_nulls()) {
         None => live.to_vec(),
         Some(Some(known)) if known.null_count() > 0 => words::minus(live, &words::of(known.inner())),
         Some(_) => vec![0; live.len()],
+    }
+}
+
+/// Of each pair the value that is so beside the other; null where either is.
+pub(super) fn extreme(
+    wins: fn(&dyn Datum, &dyn Datum) -> Result<BooleanArray, ArrowError>,
+    a: &ArrayRef,
+    b: &ArrayRef,
+) -> Result<ArrayRef> {
+    let winner = zip(&wins(a, b)?, a, b)?;
+    Ok(nullif(&winner, &or(&is_null(a)?, &is_null(b)?)?)?)
+}
+
+/// The results of a function over arrays of one length; null where it fails.
+///
+/// # Errors
+/// When it fails even for no values.
+pub(super) fn where_it_succeeds(
+    args: &[&ArrayRef],
+    function: &dyn Fn(&[&ArrayRef]) -> Result<ArrayRef>,
+) -> Result<ArrayRef> {
+    let of_part = |from: usize, len: usize| {
+        let part: Vec<_> = args.iter().map(|arg| arg.slice(from, len)).collect();
+        where_it_succeeds(&part.iter().collect::<Vec<_>>(), function)
+    };
+    match (function(args), args[0].len()) {
+        (Ok(all), _) => Ok(all),
+        (Err(error), 0) => Err(error),
+        (Err(_), 1) => Ok(new_null_array(of_part(0, 0)?.data_type(), 1)),
+        (Err(_), len) => {
+            let (front, back) = (of_part(0, len / 2)?, of_part(len / 2, len - len / 2)?);
+            Ok(concat(&[front.as_ref(), back.as_ref()])?)
+        }
     }
 }
 

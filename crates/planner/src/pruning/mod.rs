@@ -12,6 +12,7 @@
 //! | expression → tree of tests over operands | `compile`, `node`, `operand` |
 //! | zones of a column → what an operand may be in each | `known`, `domain`, `arithmetic` |
 //! | a test of an operand, a family a file | `leaf`, over `ordered` |
+//! | what bounds don't decide | `probe` |
 //! | functions of booleans | `mapping`, `case`, `node` |
 //! | one judgement over one level of zones | `judge`, `grid` |
 //! | sets of zones and of rows | `words`, `extent` |
@@ -32,6 +33,7 @@ mod mapping;
 mod node;
 mod operand;
 mod ordered;
+mod probe;
 #[cfg(test)]
 mod tests;
 mod truth;

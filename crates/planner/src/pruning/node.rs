@@ -6,12 +6,15 @@
 //! still matters: a term of an AND of those where all terms before it may be TRUE, say. Terms are taken as
 //! independent of each other, so an answer may hold rows that a closer look would leave out, never the reverse.
 
+use std::sync::Arc;
+
 use super::Truth;
 use super::case::Case;
 use super::extent::Extent;
 use super::judge::{Judge, param};
 use super::leaf::Leaf;
 use super::mapping::{Mapping, boolean, truth_of};
+use super::probe::Probe;
 use crate::expr::functions::CompareOp;
 
 /// A node of a compiled predicate.
@@ -25,6 +28,8 @@ pub(super) enum Node {
     Leaf(usize, Leaf),
     /// A comparison of two operands.
     Pair(CompareOp, [usize; 2]),
+    /// What bounds don't decide.
+    Probe(Arc<Probe>),
     /// A function of one boolean.
     Map(Mapping, Box<Node>),
     /// AND of two or more.
@@ -81,6 +86,11 @@ impl Node {
         }
     }
 
+    /// The negation, if `negated`.
+    pub fn negated_if(self, negated: bool) -> Self {
+        if negated { self.map(Mapping::Not) } else { self }
+    }
+
     /// The rows of `live` for which the predicate may be one of `set`.
     pub fn may(&self, judge: &Judge<'_>, set: Truth, live: &Extent) -> Extent {
         if live.is_empty() || set == Truth::NONE {
@@ -95,6 +105,7 @@ impl Node {
             }
             Self::Leaf(operand, leaf) => judge.leaf(*operand, leaf, set, live),
             Self::Pair(op, operands) => judge.pair(*op, *operands, set, live),
+            Self::Probe(probe) => judge.probe(probe, set, live),
             Self::Map(mapping, node) => match judge.ok(mapping.table(judge.params())) {
                 Some(table) => node.may(judge, table.preimage(set), live),
                 None => live.clone(),

@@ -100,7 +100,8 @@ impl Operands {
                 return self.of(child, depth + 1);
             }
             keeps_order(from, to).then_some(())?;
-            let total = expr.facts().nulls == Nulls::Strict { null_only_from_null: true };
+            let total =
+                expr.facts().nulls == Nulls::Strict { null_only_from_null: true } || never_fails(from, to);
             Operand::Cast { of: self.of(child, depth + 1)?, to: to.clone(), total }
         } else if let Some(op) = expr.as_opt::<Arithmetic>() {
             let [left, right] = expr.children() else { return None };
@@ -143,7 +144,7 @@ impl Operands {
 }
 
 /// The column that a chain of field accesses over the root reads.
-fn path(expr: &BoundExpression) -> Option<ColumnPath> {
+pub(super) fn path(expr: &BoundExpression) -> Option<ColumnPath> {
     let (mut fields, mut inner) = (SmallVec::<[u32; 4]>::new(), expr);
     while let Some(field) = inner.as_opt::<GetItem>() {
         fields.push(u32::try_from(*field).ok()?);
@@ -186,8 +187,22 @@ fn keeps_order(from: &DataType, to: &DataType) -> bool {
         (from, to) if text(from) => text(to) || binary(to),
         (from, to) if binary(from) => binary(to),
         (from, to) if from.is_integer() => to.is_integer() || is_float(to) || decimal(to),
-        (from, to) if decimal(from) => decimal(to) || is_float(to),
-        (from, to) => is_float(from) && is_float(to),
+        (from, to) if decimal(from) => decimal(to) || is_float(to) || to.is_integer(),
+        (from, to) => is_float(from) && (is_float(to) || to.is_integer() || decimal(to)),
+    }
+}
+
+/// Whether a cast never fails, beside those of which the function itself knows that: between strings, to a coarser
+/// unit, and to decimals with at least as many digits on both sides of the point.
+fn never_fails(from: &DataType, to: &DataType) -> bool {
+    use DataType::*;
+    match (from, to) {
+        (Timestamp(fine, _), Timestamp(coarse, _)) => coarse <= fine,
+        (from, to) if from.is_string() => to.is_string(),
+        (Decimal128(p, s), Decimal128(wide, scale)) => {
+            scale >= s && i16::from(*wide) - i16::from(*scale) >= i16::from(*p) - i16::from(*s)
+        }
+        _ => false,
     }
 }
 

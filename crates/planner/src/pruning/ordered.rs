@@ -84,7 +84,10 @@ fn native<N: ArrowNativeTypeOp>(bounds: &[N], side: Side, constant: N, live: &[u
     }
 }
 
-fn bytes<A: ArrayAccessor<Item: AsRef<[u8]>>>(bounds: A, side: Side, constant: A, live: &[u64]) -> Words {
+fn bytes<'a, A>(bounds: &'a A, side: Side, constant: &'a A, live: &[u64]) -> Words
+where
+    &'a A: ArrayAccessor<Item: AsRef<[u8]>>,
+{
     let constant = constant.value(0);
     let constant = constant.as_ref();
     let select = |test: fn(&[u8], &[u8]) -> bool| {

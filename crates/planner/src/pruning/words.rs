@@ -13,7 +13,7 @@ pub(super) type Words = Vec<u64>;
 /// The set of all of `len` zones.
 pub(super) fn all(len: usize) -> Words {
     let mut words = vec![u64::MAX; len.div_ceil(64)];
-    if let Some(last) = words.last_mut().filter(|_| len % 64 != 0) {
+    if let Some(last) = words.last_mut().filter(|_| !len.is_multiple_of(64)) {
         *last = (1 << (len % 64)) - 1;
     }
     words
@@ -94,6 +94,18 @@ pub(super) fn select_each(live: &[u64], mut test: impl FnMut(usize) -> bool) -> 
         found
     };
     live.iter().enumerate().map(word).collect()
+}
+
+/// Calls `visit` with each zone in the set.
+pub(super) fn for_each(words: &[u64], mut visit: impl FnMut(usize)) {
+    for_each_run(words, |from, to| (from..to).for_each(&mut visit));
+}
+
+/// The zones in the set.
+pub(super) fn numbers(words: &[u64]) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    for_each(words, |zone| numbers.push(zone as u64));
+    numbers
 }
 
 /// Calls `visit` with each run of zones in the set, as first and one after the last.

@@ -3,7 +3,8 @@
 //! `x [NOT] IN (constants)`, however many.
 //!
 //! Over the values in [lower, upper] the test may hold iff the least member ≥ lower is ≤ upper, and it
-//! may fail unless lower = upper is a member. An unknown lower bound starts the search at the least member,
+//! may fail unless lower, upper and all values between them are members (of integers that is known, of other types
+//! only where lower = upper). An unknown lower bound starts the search at the least member,
 //! an unknown upper bound ends it nowhere. Sound because a member equal to some value of the zone lies
 //! between the bounds.
 //!

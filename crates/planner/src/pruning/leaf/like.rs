@@ -12,10 +12,15 @@
 //! with `text` iff it is at least `text` and below the string whose last character is one greater. When
 //! every character of the text is the greatest there is, there is no such string, and nothing is above.
 //!
-//! `ILIKE` is not judged: letters of both cases lie apart.
+//! `ILIKE` matches any mix of cases: each mix of the first letters gives a range, which reaches from the one
+//! that goes on in capital letters to the one that goes on in small ones. The text is cut before characters that
+//! match others still: letters outside ASCII, and `k` and `s`, which match the Kelvin sign and the long s.
 
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
+
+/// How many mixes of cases are told apart.
+const MOST_CASES: usize = 8;
 
 /// What a LIKE pattern says of the start of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +47,39 @@ impl Pattern {
             }
         }
         Self::Exactly(text)
+    }
+}
+
+impl Pattern {
+    /// Whether matching without regard to case is no other than with.
+    pub fn has_no_case(&self) -> bool {
+        let (Self::Exactly(text) | Self::StartsWith(text) | Self::Begins(text)) = self;
+        !text.contains(char::is_alphabetic)
+    }
+
+    /// The texts that a match without regard to case may begin with, as ranges from the least to the greatest, and
+    /// whether a range holds one text each and nothing more is asked.
+    pub fn any_case(&self) -> (Vec<[String; 2]>, bool) {
+        let (Self::Exactly(text) | Self::StartsWith(text) | Self::Begins(text)) = self;
+        let matches_more = |c: char| {
+            let is_letter = c.is_alphabetic();
+            is_letter && !c.is_ascii() || matches!(c.to_ascii_lowercase(), 'k' | 's')
+        };
+        let judged = text.split(matches_more).next().unwrap_or_default();
+        let mut ranges = vec![[String::new(), String::new()]];
+        for c in judged.chars() {
+            let cases = [c.to_ascii_uppercase(), c.to_ascii_lowercase()];
+            if cases[0] != cases[1] && ranges.len() < MOST_CASES {
+                let with = |range: &[String; 2], case| range.each_ref().map(|text| format!("{text}{case}"));
+                ranges = ranges.iter().flat_map(|range| cases.map(|case| with(range, case))).collect();
+            } else {
+                ranges
+                    .iter_mut()
+                    .for_each(|range| range.iter_mut().zip(cases).for_each(|(text, c)| text.push(c)));
+            }
+        }
+        let is_all = judged == text && !matches!(self, Self::Begins(_)) && ranges.iter().all(|[a, b]| a == b);
+        (ranges, is_all)
     }
 }
 
@@ -91,6 +129,26 @@ mod tests {
     #[case::wide("žluť%", Pattern::StartsWith("žluť".into()))]
     fn patterns(#[case] pattern: &str, #[case] expect: Pattern) {
         assert_eq!(Pattern::parse(pattern), expect);
+    }
+
+    #[rstest]
+    #[case::one_letter("1a%", "1A-1A 1a-1a", true)]
+    #[case::two_letters("aB", "AB-AB Ab-Ab aB-aB ab-ab", true)]
+    #[case::kelvin("AKc%", "A-A a-a", false)]
+    #[case::long_s("sa", "-", false)]
+    #[case::not_ascii("až%", "A-A a-a", false)]
+    #[case::more_to_match("a_", "A-A a-a", false)]
+    fn patterns_in_any_case(#[case] pattern: &str, #[case] expect: &str, #[case] all: bool) {
+        let (ranges, is_all) = Pattern::parse(pattern).any_case();
+        let ranges: Vec<_> = ranges.iter().map(|range| range.join("-")).collect();
+        assert_eq!((ranges.join(" ").as_str(), is_all), (expect, all));
+    }
+
+    #[test]
+    fn few_mixes_of_cases_are_told_apart() {
+        let (ranges, is_all) = Pattern::parse("abcd%").any_case();
+        assert_eq!((ranges.len(), is_all), (MOST_CASES, false));
+        assert_eq!(ranges[0], ["ABCD", "ABCd"]);
     }
 
     #[rstest]

@@ -15,6 +15,7 @@ use arrow::array::{
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::SortOptions;
+use arrow::datatypes::DataType;
 use datafusion_common::{Result, exec_err};
 
 use super::Ask;
@@ -92,21 +93,24 @@ trait Beside {
     fn least(&mut self, zone: usize) -> usize;
     /// Whether the upper bound isn't below the member, or isn't known.
     fn reaches(&self, zone: usize, member: usize) -> bool;
-    /// Whether both bounds are the member.
-    fn is(&self, zone: usize, member: usize) -> bool;
-    /// Whether the bounds are known and the same.
-    fn is_constant(&self, zone: usize) -> bool;
+    /// How many values there are from one bound to the other, less one; `None` when that isn't known.
+    fn width(&self, zone: usize) -> Option<usize>;
+    /// Whether the bounds are these members.
+    fn are(&self, zone: usize, members: [usize; 2]) -> bool;
 }
 
 fn decide(beside: &mut impl Beside, members: usize, ask: Ask, live: &[u64]) -> Words {
     words::select_each(live, |zone| {
-        if ask == Ask::Fails && !beside.is_constant(zone) {
-            return true;
-        }
-        let least = beside.least(zone);
         match ask {
-            Ask::Holds => least < members && beside.reaches(zone, least),
-            Ask::Fails => least == members || !beside.is(zone, least),
+            Ask::Holds => {
+                let least = beside.least(zone);
+                least < members && beside.reaches(zone, least)
+            }
+            // Members are distinct: as many as there are values are all of them.
+            Ask::Fails => beside.width(zone).filter(|width| *width < members).is_none_or(|width| {
+                let least = beside.least(zone);
+                least + width >= members || !beside.are(zone, [least, least + width])
+            }),
         }
     })
 }
@@ -148,15 +152,19 @@ impl<N: ArrowNativeTypeOp> Beside for Native<'_, N> {
         bound(self.upper, zone).is_none_or(|upper| upper.is_ge(self.members[member]))
     }
 
-    fn is(&self, zone: usize, member: usize) -> bool {
-        let is = |side: NativeSide<'_, N>| {
-            bound(side, zone).is_some_and(|bound| bound.is_eq(self.members[member]))
-        };
-        is(self.lower) && is(self.upper)
+    fn width(&self, zone: usize) -> Option<usize> {
+        let (lower, upper) = (bound(self.lower, zone)?, bound(self.upper, zone)?);
+        if lower.is_eq(upper) {
+            return Some(0);
+        }
+        usize::try_from(upper.to_i64()?.checked_sub(lower.to_i64()?)?).ok()
     }
 
-    fn is_constant(&self, zone: usize) -> bool {
-        bound(self.lower, zone).zip(bound(self.upper, zone)).is_some_and(|(lower, upper)| lower.is_eq(upper))
+    fn are(&self, zone: usize, [first, last]: [usize; 2]) -> bool {
+        let is = |side: NativeSide<'_, N>, member: usize| {
+            bound(side, zone).is_some_and(|bound| bound.is_eq(self.members[member]))
+        };
+        is(self.lower, first) && is(self.upper, last)
     }
 }
 
@@ -210,6 +218,7 @@ struct Any<'a> {
     lower: Option<(&'a ArrayRef, DynComparator)>,
     upper: Option<(&'a ArrayRef, DynComparator)>,
     constant: Option<DynComparator>,
+    booleans: bool,
     last: usize,
 }
 
@@ -227,7 +236,8 @@ impl<'a> Any<'a> {
             _ => None,
         };
         let (lower, upper) = (side(&bounds.lower)?, side(&bounds.upper)?);
-        Ok(Self { members: members.len(), lower, upper, constant, last: 0 })
+        let booleans = members.data_type() == &DataType::Boolean;
+        Ok(Self { members: members.len(), lower, upper, constant, booleans, last: 0 })
     }
 }
 
@@ -244,21 +254,25 @@ impl Beside for Any<'_> {
         upper.is_none_or(|(_, compare)| compare(zone, member).is_ge())
     }
 
-    fn is(&self, zone: usize, member: usize) -> bool {
-        let is = |side: &Option<(&ArrayRef, DynComparator)>| {
+    fn width(&self, zone: usize) -> Option<usize> {
+        let compare = self.constant.as_ref().filter(|_| {
+            [&self.lower, &self.upper].into_iter().flatten().all(|(bounds, _)| bounds.is_valid(zone))
+        })?;
+        match compare(zone, zone) {
+            Ordering::Equal => Some(0),
+            // There is nothing between FALSE and TRUE.
+            _ if self.booleans => Some(1),
+            _ => None,
+        }
+    }
+
+    fn are(&self, zone: usize, members: [usize; 2]) -> bool {
+        let is = |side: &Option<(&ArrayRef, DynComparator)>, member: usize| {
             side.as_ref().is_some_and(|(bounds, compare)| {
                 bounds.is_valid(zone) && compare(zone, member) == Ordering::Equal
             })
         };
-        is(&self.lower) && is(&self.upper)
-    }
-
-    fn is_constant(&self, zone: usize) -> bool {
-        let known = |side: &Option<(&ArrayRef, DynComparator)>| {
-            side.as_ref().is_some_and(|(bounds, _)| bounds.is_valid(zone))
-        };
-        let same = || self.constant.as_ref().is_some_and(|compare| compare(zone, zone).is_eq());
-        known(&self.lower) && known(&self.upper) && same()
+        is(&self.lower, members[0]) && is(&self.upper, members[1])
     }
 }
 
@@ -348,16 +362,20 @@ mod tests {
                 typed.table.set(None).unwrap();
             }
             for ask in [Ask::Holds, Ask::Fails] {
+                let whole = |low: i32, high: i32| (low..=high).all(|value| members.contains(&value));
                 let expect = words::select_each(&live, |zone| {
                     let (low, high) = zones[zone].map_or((i32::MIN, i32::MAX), |(low, wide)| (low, low + wide));
                     let low = if no_lower { i32::MIN } else { low };
                     match ask {
                         Ask::Holds => members.range(low..=high).next().is_some(),
-                        Ask::Fails => low < high || !members.contains(&low),
+                        Ask::Fails => low == i32::MIN || !whole(low, high),
                     }
                 });
                 prop_assert_eq!(&typed.may(ask, &bounds, &live).unwrap(), &expect);
+                // That integers have no others between them isn't known of any type.
                 let any = decide(&mut Any::new(&values, &bounds).unwrap(), values.len(), ask, &live);
+                let wider = words::select_each(&live, |zone| zones[zone].is_none_or(|(_, wide)| wide > 0));
+                let expect = if ask == Ask::Fails { words::zip(&expect, &wider, |a, b| a | b) } else { expect };
                 prop_assert_eq!(&any, &expect);
             }
         }

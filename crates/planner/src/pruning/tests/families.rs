@@ -13,7 +13,7 @@ use rstest::rstest;
 
 use super::model::{Kind, Table, Val, path, scalar};
 use super::predicate::{Elsewhere, Of, Pred};
-use crate::expr::functions::{And, Case, Compare, CompareOp, IsNull, Like, LikeOptions, Or};
+use crate::expr::functions::{And, Case, Compare, CompareOp, IsNull, Or};
 use crate::expr::{BoundExpression, ExprKind};
 use crate::floats::{load_lower, load_upper};
 use crate::pruning::{Bound, Level, PrunePredicate, Truth, ZoneColumn};
@@ -212,18 +212,30 @@ fn null_tests(#[case] nulls: Option<u64>, #[case] expect: Truth) {
 #[case::any_suffix("%b", "a", "b", ANY)]
 #[case::greatest_prefix("\u{10ffff}%", "a", "b", F)]
 fn patterns(#[case] pattern: &str, #[case] lower: &str, #[case] upper: &str, #[case] expect: Truth) {
-    let like = |negated| Pred::Like(of(Text), pattern.into(), negated);
+    let like = |negated| Pred::Like(of(Text), pattern.into(), negated, false);
     let found = truth(&like(false), Text, text(lower, upper));
     assert_eq!(found, expect);
     assert_eq!(truth(&like(true), Text, text(lower, upper)), found.negate());
 }
 
-#[test]
-fn patterns_without_case_are_not_judged() {
-    let options = LikeOptions { negated: false, case_insensitive: true };
-    let pattern = BoundExpression::literal(ScalarValue::Utf8View(Some("zz%".into())));
-    let like = Like::of(options, of(Text).bound(), pattern).unwrap();
-    assert!(!PrunePredicate::compile(&like).can_prune());
+#[rstest]
+#[case::below("zz%", "A", "ZY", F)]
+#[case::inside("zz%", "a", "zz", TF)]
+#[case::capitals("zz%", "ZA", "ZZ", TF)]
+#[case::mixed("zz%", "Zz", "Zzz", T)]
+#[case::between_mixed_cases("zz%", "Z[", "Z]", F)]
+#[case::between_cases("zz%", "[", "a", F)]
+#[case::above("zz%", "z{", "zž", F)]
+#[case::capitals_above("ab%", "AC", "AZ", F)]
+#[case::kelvin("ka%", "\u{212a}a", "\u{212a}b", ANY)]
+fn patterns_without_case(
+    #[case] pattern: &str,
+    #[case] lower: &str,
+    #[case] upper: &str,
+    #[case] expect: Truth,
+) {
+    let pred = Pred::Like(of(Text), pattern.into(), false, true);
+    assert_eq!(truth(&pred, Text, text(lower, upper)), expect);
 }
 
 #[rstest]

@@ -3,6 +3,7 @@
 //! Verdicts against rows: a model of tables with zones, predicates with a naive evaluator, and what must
 //! hold between the two.
 
+mod completeness;
 mod families;
 mod model;
 mod predicate;

@@ -91,6 +91,39 @@ impl Kind {
         }
     }
 
+    /// All values that predicates tell apart, and some far ones.
+    pub fn all_values(self) -> Vec<Val> {
+        let ints = |limit: i64, far: &[i64]| {
+            let far = far.iter().flat_map(|v| [*v, -*v]);
+            (-limit..=limit).chain(far).map(Val::Int).collect()
+        };
+        let ends = |last: i64| (last - 15..=last).chain([50, 100, 150, 200, 250]).collect::<Vec<_>>();
+        match self {
+            Kind::Int32 | Kind::Nested => {
+                let least = i64::from(i32::MIN);
+                let mut all: Vec<_> = ints(14, &ends(-least - 1));
+                all.push(Val::Int(least));
+                all
+            }
+            Kind::Date => ints(14, &[40_000]),
+            Kind::Int64 => ints(310, &ends(i64::MAX)),
+            Kind::Decimal => ints(120, &[99_999]),
+            Kind::Timestamp => ints(3_600, &[86_400_000]),
+            Kind::Bool => [false, true].map(Val::Bool).to_vec(),
+            Kind::Float64 => {
+                let payload = f64::from_bits(f64::NAN.to_bits() | 7);
+                let values = [-9.0, -2.0, -1.5, -0.5, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 9.0, f64::MAX, f64::MIN];
+                let others = [f64::INFINITY, -f64::INFINITY, f64::NAN, -f64::NAN, payload, -payload];
+                values.into_iter().chain(others).map(Val::Float).collect()
+            }
+            Kind::Text | Kind::Dictionary => {
+                let letters = ["", "a", "b", "c", "A", "B", "%", "_", "ž", "\u{10ffff}"];
+                let two = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}")));
+                two.chain(["abc", "abd", "Abc", "ab\\"].map(str::to_owned)).map(Val::Str).collect()
+            }
+        }
+    }
+
     /// Values close enough to meet each other.
     pub fn values(self) -> BoxedStrategy<Val> {
         let ints = |range: std::ops::RangeInclusive<i64>, step: i64| {
@@ -318,6 +351,24 @@ fn layout(cuts: usize) -> impl Strategy<Value = Option<Layout>> {
         (prop::collection::vec(0usize..40, 0..cuts), prop::collection::vec(weakness(), 0..4), weakness())
             .prop_map(|(cuts, weak, missing)| Layout { cuts, weak, missing });
     prop::option::weighted(0.9, layout)
+}
+
+/// Tables of a few rows, each column one zone at every level.
+pub fn one_zone() -> impl Strategy<Value = Table> {
+    (1usize..5)
+        .prop_flat_map(|rows| {
+            let value = |kind: Kind| prop_oneof![1 => Just(None), 9 => kind.values().prop_map(Some)];
+            let columns: Vec<_> =
+                COLUMNS.iter().map(|kind| prop::collection::vec(value(*kind), rows)).collect();
+            let weak = prop::collection::vec(weakness(), COLUMNS.len());
+            (columns, weak)
+        })
+        .prop_map(|(columns, weak)| {
+            let layout = |weak| Layout { weak: vec![weak], ..Layout::default() };
+            let layouts: Vec<_> = weak.into_iter().map(|weak| [Some(layout(weak)), None]).collect();
+            let layouts: Vec<_> = layouts.into_iter().map(|[zone, _]| [zone.clone(), zone]).collect();
+            Table::new(columns, &layouts)
+        })
 }
 
 /// Tables of a few rows. Columns are often sorted, so that zones tell something.
