@@ -125,11 +125,21 @@ impl<'a> Judge<'a> {
                     }
                     [Term::Operand(x), y] => {
                         let x = self.domain(*x)?;
-                        self.ok(arithmetic(*op, &[Given::Domain(x), Given::Constant(value(y)?)], x, data_type))
+                        self.ok(arithmetic(
+                            *op,
+                            &[Given::Domain(x), Given::Constant(value(y)?)],
+                            x,
+                            data_type,
+                        ))
                     }
                     [x, Term::Operand(y)] => {
                         let y = self.domain(*y)?;
-                        self.ok(arithmetic(*op, &[Given::Constant(value(x)?), Given::Domain(y)], y, data_type))
+                        self.ok(arithmetic(
+                            *op,
+                            &[Given::Constant(value(x)?), Given::Domain(y)],
+                            y,
+                            data_type,
+                        ))
                     }
                     _ => None,
                 }

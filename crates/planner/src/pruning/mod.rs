@@ -34,6 +34,7 @@ mod node;
 mod operand;
 mod ordered;
 mod probe;
+mod ranked;
 #[cfg(test)]
 mod tests;
 mod truth;
@@ -42,6 +43,7 @@ mod words;
 mod zones;
 
 pub(crate) use leaf::{Pattern, next_prefix};
+pub use ranked::Ranked;
 pub use truth::{Truth, TruthRuns};
 pub use verdicts::{PrunePredicate, Verdicts};
 pub use zones::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};

@@ -85,6 +85,9 @@ pub(super) fn select<T: Copy>(values: &[T], live: &[u64], test: impl Fn(T) -> bo
 /// The live zones that pass a test, by number.
 pub(super) fn select_each(live: &[u64], mut test: impl FnMut(usize) -> bool) -> Words {
     let word = |(at, live): (usize, &u64)| {
+        if *live == u64::MAX {
+            return (0..64).fold(0, |found, bit| found | u64::from(test(at * 64 + bit)) << bit);
+        }
         let (mut left, mut found) = (*live, 0);
         while left != 0 {
             let bit = left.trailing_zeros();

@@ -30,12 +30,14 @@ const NEAR: usize = 4;
 pub(super) struct Members {
     values: ArrayRef,
     table: Arc<OnceLock<Option<Table>>>,
+    /// How many members follow each other without a gap, at most.
+    longest_run: Arc<OnceLock<usize>>,
 }
 
 impl Members {
     /// These values, which are distinct, ascending and not NULL.
     pub fn new(values: &ArrayRef) -> Self {
-        Self { values: Arc::clone(values), table: Arc::default() }
+        Self { values: Arc::clone(values), table: Arc::default(), longest_run: Arc::default() }
     }
 
     /// Whether there is none.
@@ -56,7 +58,7 @@ impl Members {
         }
         Ok(downcast_primitive_array! {
             members => self.primitive(members, ask, bounds, live),
-            _ => decide(&mut Any::new(&self.values, bounds)?, members.len(), ask, live)
+            _ => decide(&mut Any::new(&self.values, bounds)?, members.len(), members.len(), ask, live)
         })
     }
 
@@ -83,7 +85,11 @@ impl Members {
         let lower = lower.as_ref().map(|(values, known)| (values.as_ref(), known.as_ref()));
         let upper = upper.as_ref().map(|(values, known)| (values.as_ref(), known.as_ref()));
         let mut native = Native { members, table: table.as_ref(), lower, upper, last: 0 };
-        decide(&mut native, members.len(), ask, live)
+        let longest_run = match ask {
+            Ask::Holds => 0,
+            Ask::Fails => *self.longest_run.get_or_init(|| longest_run(members)),
+        };
+        decide(&mut native, members.len(), longest_run, ask, live)
     }
 }
 
@@ -99,7 +105,7 @@ trait Beside {
     fn are(&self, zone: usize, members: [usize; 2]) -> bool;
 }
 
-fn decide(beside: &mut impl Beside, members: usize, ask: Ask, live: &[u64]) -> Words {
+fn decide(beside: &mut impl Beside, members: usize, longest_run: usize, ask: Ask, live: &[u64]) -> Words {
     words::select_each(live, |zone| {
         match ask {
             Ask::Holds => {
@@ -107,12 +113,25 @@ fn decide(beside: &mut impl Beside, members: usize, ask: Ask, live: &[u64]) -> W
                 least < members && beside.reaches(zone, least)
             }
             // Members are distinct: as many as there are values are all of them.
-            Ask::Fails => beside.width(zone).filter(|width| *width < members).is_none_or(|width| {
+            Ask::Fails => beside.width(zone).filter(|width| *width < longest_run).is_none_or(|width| {
                 let least = beside.least(zone);
                 least + width >= members || !beside.are(zone, [least, least + width])
             }),
         }
     })
+}
+
+/// How many integers follow each other, at most; 1 for values of other types.
+fn longest_run<N: ArrowNativeTypeOp>(members: &[N]) -> usize {
+    let (mut longest, mut run, mut last) = (1, 0, None);
+    for member in members.iter().map(|member| member.to_i64()) {
+        let follows =
+            member.zip(last).is_some_and(|(member, last): (i64, i64)| last.checked_add(1) == Some(member));
+        run = if follows { run + 1 } else { 1 };
+        longest = longest.max(run);
+        last = member;
+    }
+    longest
 }
 
 /// A side's bounds, and which are known if some aren't.
@@ -373,7 +392,7 @@ mod tests {
                 });
                 prop_assert_eq!(&typed.may(ask, &bounds, &live).unwrap(), &expect);
                 // That integers have no others between them isn't known of any type.
-                let any = decide(&mut Any::new(&values, &bounds).unwrap(), values.len(), ask, &live);
+                let any = decide(&mut Any::new(&values, &bounds).unwrap(), values.len(), values.len(), ask, &live);
                 let wider = words::select_each(&live, |zone| zones[zone].is_none_or(|(_, wide)| wide > 0));
                 let expect = if ask == Ask::Fails { words::zip(&expect, &wider, |a, b| a | b) } else { expect };
                 prop_assert_eq!(&any, &expect);

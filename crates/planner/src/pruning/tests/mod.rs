@@ -5,6 +5,6 @@
 
 mod completeness;
 mod families;
-mod model;
+pub mod model;
 mod predicate;
 mod property;
