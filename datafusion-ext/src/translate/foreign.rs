@@ -13,7 +13,7 @@ use datafusion::common::{Result, internal_err};
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, LambdaVariable};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use trommel_planner::expr::functions::GetItem;
-use trommel_planner::expr::{BoundExpression, ExprKind, Facts, Foreign};
+use trommel_planner::expr::{BoundExpression, ExprKind, Facts, Foreign, Monotone};
 
 use super::float_in::FloatIn;
 use super::{Expr, Translator};
@@ -77,10 +77,11 @@ pub(super) struct DataFusionExpr {
     inputs: Vec<FieldRef>,
     field: FieldRef,
     facts: Facts,
+    monotone: Option<Monotone>,
 }
 
 impl DataFusionExpr {
-    fn new(source: &Expr, renumbered: Expr, inputs: Vec<FieldRef>, table: &SchemaRef) -> Self {
+    pub(super) fn new(source: &Expr, renumbered: Expr, inputs: Vec<FieldRef>, table: &SchemaRef) -> Self {
         let schema = Arc::new(Schema::new(inputs.clone()));
         // An expression that has no type can't be evaluated either; evaluation will say why.
         let (data_type, nullable) = match renumbered.data_type(&schema).or_else(|_| source.data_type(table)) {
@@ -90,7 +91,12 @@ impl DataFusionExpr {
         let field = Arc::new(Field::new("foreign", data_type, nullable));
         let mut facts = Facts::UNKNOWN;
         facts.volatile = is_volatile(source) || any(source, |e| e.is::<DynamicFilterPhysicalExpr>());
-        Self { source: Arc::clone(source), renumbered, schema, inputs, field, facts }
+        Self { source: Arc::clone(source), renumbered, schema, inputs, field, facts, monotone: None }
+    }
+
+    /// The same, which is known to go with its only input so.
+    pub(super) fn with_monotone(self, monotone: Monotone) -> Self {
+        Self { monotone: Some(monotone), ..self }
     }
 }
 
@@ -111,6 +117,10 @@ impl Foreign for DataFusionExpr {
 
     fn facts(&self) -> Facts {
         self.facts
+    }
+
+    fn monotone(&self) -> Option<Monotone> {
+        self.monotone
     }
 
     fn fingerprint(&self) -> u64 {

@@ -13,6 +13,7 @@
 
 mod float_in;
 mod foreign;
+mod monotone;
 mod optimize;
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,9 @@ impl Translator {
             .path(expr)
             .or_else(|| self.arithmetic(expr))
             .or_else(|| self.cast(expr))
-            .or_else(|| self.case(expr))?;
+            .or_else(|| self.case(expr))
+            .or_else(|| self.monotone(expr))
+            .or_else(|| self.begins(expr))?;
         // Of these, DataFusion derives the type by rules of its own.
         let data_type = expr.data_type(&self.table).ok()?;
         (typed.field().data_type() == &data_type).then_some(typed)

@@ -46,8 +46,9 @@ pub trait Foreign: fmt::Debug + fmt::Display + Send + Sync {
 
 /// How the value of a function of one input goes with it, in SQL order.
 ///
-/// It is NULL for NULL and for nothing else, and NaN for no value but NaN. Where it succeeds for two values it
-/// does for all between them. A decreasing one may wrap at an end of its type; that is the only exception.
+/// It is NULL for NULL, and NaN for no value but NaN. Where it has a value for two inputs, it has one for all
+/// between them; elsewhere it is NULL or fails. A decreasing one may wrap at an end of its type; that is the only
+/// exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Monotone {
     /// A greater input never has a lesser value.

@@ -161,8 +161,11 @@ impl Domain {
             }
             (Monotone::AwayFromZero, _) => Bounds::default(),
         };
-        let nans = self.nans.clone().filter(|_| floats::is_float(data_type));
-        Ok(Self { bounds: bounds.uncrossed()?, data_type: data_type.clone(), nans, ..self.clone() })
+        let mut mapped = Self { bounds: bounds.uncrossed()?, data_type: data_type.clone(), ..self.clone() };
+        mapped.nans = mapped.nans.filter(|_| floats::is_float(data_type));
+        // Beyond the values that it has a value for, the function may be NULL.
+        words::add(&mut mapped.nulls, &mapped.bounds.open(self.grid.live()));
+        Ok(mapped)
     }
 
     /// The same domain over a finer grid, each of whose zones lies in the one of this grid that `from` names.
