@@ -31,10 +31,11 @@ use trommel_benchmarks as _;
 
 const ZONES: i64 = 1_000_000;
 const ROWS_PER_ZONE: i64 = 10;
-const COLUMNS: usize = 5;
-const PREDICATES: [&str; 4] = ["range", "five conjuncts", "IN of 20", "IN of 100 000"];
+const COLUMNS: usize = 3;
+const PREDICATES: [&str; 5] =
+    ["range", "five conjuncts", "IN of 20", "IN of 100 000", "IN of 100 000, zones sorted"];
 
-/// Zones of five columns. In column c zone z holds values from z·(c + 1) to ten above, modulo the number of zones:
+/// Zones of three columns. In column c zone z holds values from z·(c + 1) to ten above, modulo the number of zones:
 /// the first column is sorted, the others less and less.
 struct Zones {
     lower: Vec<ArrayRef>,
@@ -104,18 +105,19 @@ fn schema() -> SchemaRef {
 
 fn predicate(name: &str) -> Arc<dyn PhysicalExpr> {
     let middle = ZONES * 5;
-    let list = |values: i64| {
+    let list = |column: &str, values: i64| {
         let step = ZONES * 10 / values;
-        col("c1").in_list((0..values).map(|value| lit(value * step)).collect(), false)
+        col(column).in_list((0..values).map(|value| lit(value * step)).collect(), false)
     };
     let expression: Expr = match name {
         "range" => col("c0").gt_eq(lit(middle)).and(col("c0").lt(lit(middle + 10_000))),
         "five conjuncts" => {
-            let conjuncts = (1..COLUMNS).map(|c| col(format!("c{c}")).gt(lit(middle)));
-            conjuncts.fold(col("c0").gt(lit(middle)), Expr::and)
+            let between = |c: &str| col(c).gt(lit(middle)).and(col(c).lt(lit(middle + ZONES * 2)));
+            between("c0").and(between("c1")).and(col("c2").gt(lit(middle)))
         }
-        "IN of 20" => list(20),
-        _ => list(100_000),
+        "IN of 20" => list("c1", 20),
+        "IN of 100 000" => list("c1", 100_000),
+        _ => list("c0", 100_000),
     };
     let schema = DFSchema::try_from(schema()).expect("columns have distinct names");
     SessionContext::new().create_physical_expr(expression, &schema).expect("the predicate fits the schema")

@@ -32,7 +32,7 @@ use trommel_planner::expr::{BoundExpression, ExprKind, Monotone};
 use super::foreign::DataFusionExpr;
 use super::{Expr, Translator};
 
-impl Translator<'_> {
+impl Translator {
     /// A monotone function as a foreign node over its translated argument; `None` when that is foreign too, and
     /// the whole better left as one node.
     pub(super) fn monotone(&self, expr: &Expr) -> Option<BoundExpression> {

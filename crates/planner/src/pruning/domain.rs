@@ -61,11 +61,18 @@ impl Domain {
         })
     }
 
-    /// The live zones in which a test of the operand may give one of `set`.
+    /// The live zones in which a test of the operand may give one of `set`; `held` knows more of which zones hold
+    /// one of some values, NaNs included.
     ///
     /// # Errors
     /// When the test can't compare the operand's values.
-    pub fn may(&self, test: &dyn Test, set: Truth, live: &[u64]) -> Result<Words> {
+    pub fn may(
+        &self,
+        test: &dyn Test,
+        set: Truth,
+        live: &[u64],
+        held: impl Fn(&ArrayRef, &[u64]) -> Result<Words>,
+    ) -> Result<Words> {
         let outcomes = test.outcomes();
         let mut found = match outcomes.on_null.meets(set) {
             true => words::and(live, &self.nulls),
@@ -81,14 +88,18 @@ impl Domain {
             (false, true) => Ask::Fails,
         };
         let open = words::minus(&words::and(live, &self.values), &found);
-        words::add(&mut found, &test.may(ask, &self.bounds, &open)?);
+        let mut of_values = test.may(ask, &self.bounds, &open)?;
         if let Some((nans, [lower, upper])) = self.nans.as_ref().zip(floats::nan_bounds(&self.data_type)) {
-            let open = words::minus(&words::and(&open, nans), &found);
+            let open = words::minus(&words::and(&open, nans), &of_values);
             let of_nans = Bounds { lower: Some(lower), upper: Some(upper) };
             if !words::is_empty(&open) && !words::is_empty(&test.may(ask, &of_nans, &[0b11])?) {
-                words::add(&mut found, &open);
+                words::add(&mut of_values, &open);
             }
         }
+        if let Some(sought) = test.sought().filter(|_| ask == Ask::Holds) {
+            of_values = held(&sought, &of_values)?;
+        }
+        words::add(&mut found, &of_values);
         Ok(found)
     }
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use datafusion_common::{Result, ScalarValue, exec_datafusion_err};
 
 use super::arithmetic::{Given, arithmetic};
+use super::candidates::{Candidates, still_held};
 use super::domain::Domain;
 use super::extent::Extent;
 use super::grid::Grid;
@@ -31,6 +32,7 @@ pub(super) struct Judge<'a> {
     operands: &'a [Operand],
     domains: Vec<OnceCell<Option<Domain>>>,
     grids: RefCell<Vec<Rc<Grid>>>,
+    candidates: Option<&'a dyn Candidates>,
     errors: Cell<usize>,
 }
 
@@ -45,7 +47,12 @@ impl<'a> Judge<'a> {
     ) -> Self {
         let domains = operands.iter().map(|_| OnceCell::new()).collect();
         let (grids, errors) = (RefCell::default(), Cell::new(0));
-        Self { source, level, rows, params, operands, domains, grids, errors }
+        Self { source, level, rows, params, operands, domains, grids, candidates: None, errors }
+    }
+
+    /// The same judgement, by what knows of zones which values they hold.
+    pub fn with_candidates(self, candidates: &'a dyn Candidates) -> Self {
+        Self { candidates: Some(candidates), ..self }
     }
 
     /// The judged rows.
@@ -75,7 +82,13 @@ impl<'a> Judge<'a> {
     pub fn leaf(&self, operand: usize, leaf: &Leaf, set: Truth, live: &Extent) -> Extent {
         let Some(domain) = self.domain(operand) else { return live.clone() };
         let found = live.find(&domain.grid, self.rows, |live| {
-            leaf.with_params(self.params, |test| domain.may(test, set, live))
+            let held = |values: &_, live: &[u64]| match (self.candidates, self.operands.get(operand)) {
+                (Some(candidates), Some(Operand::Column(column))) => {
+                    still_held(candidates, &column.path, domain, values, live)
+                }
+                _ => Ok(live.to_vec()),
+            };
+            leaf.with_params(self.params, |test| domain.may(test, set, live, held))
         });
         self.ok(found).unwrap_or_else(|| live.clone())
     }

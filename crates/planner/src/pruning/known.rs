@@ -6,9 +6,14 @@
 //! column unless their count is known to be 0, and NULL unless the null count is known to be 0. A missing
 //! bound leaves that side open. Bounds that cross can't both be right, so neither is trusted.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Datum, UInt64Array, new_null_array};
+use std::ops::Range;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Datum, DynComparator, UInt64Array, make_comparator, new_null_array,
+};
+use arrow::buffer::NullBuffer;
 use arrow::compute::kernels::{cmp::gt, zip::zip};
-use arrow::compute::{CastOptions, cast_with_options, concat, is_null, nullif, or};
+use arrow::compute::{CastOptions, SortOptions, cast_with_options, concat, is_null, nullif, or};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use datafusion_common::{Result, ScalarValue};
@@ -121,6 +126,23 @@ impl Bounds {
         Ok(Self { lower: Some(known(lower, upper)?), upper: Some(known(upper, lower)?) })
     }
 
+    /// For each interval, by number, the sorted values that lie in it: from the first to the one after the last.
+    ///
+    /// # Errors
+    /// When the values are of another type.
+    pub fn members(&self, values: &ArrayRef) -> Result<impl Fn(usize) -> Range<usize> + use<>> {
+        let side = |side: &Option<ArrayRef>| -> Result<Compared> {
+            let Some(bounds) = side else { return Ok(None) };
+            Ok(Some((bounds.logical_nulls(), make_comparator(values, bounds, SortOptions::default())?)))
+        };
+        let (lower, upper, len) = (side(&self.lower)?, side(&self.upper)?, values.len());
+        Ok(move |zone| {
+            let from = compared(&lower, zone).map_or(0, |value| first(len, |at| value(at, zone).is_ge()));
+            let to = compared(&upper, zone).map_or(len, |value| first(len, |at| value(at, zone).is_gt()));
+            from..to.max(from)
+        })
+    }
+
     /// The bounds after the same change of both sides.
     pub fn map(&self, mut change: impl FnMut(&ArrayRef) -> Result<ArrayRef>) -> Result<Self> {
         let mut side = |side: &Option<ArrayRef>| side.as_ref().map(&mut change).transpose();
@@ -133,6 +155,28 @@ impl Bounds {
         words::add(&mut open, &unknown(self.upper.as_ref(), live));
         open
     }
+}
+
+/// Which bounds are known, and how values compare with them.
+type Compared = Option<(Option<NullBuffer>, DynComparator)>;
+
+fn compared(side: &Compared, zone: usize) -> Option<&DynComparator> {
+    let (known, compare) = side.as_ref()?;
+    known.as_ref().is_none_or(|known| known.is_valid(zone)).then_some(compare)
+}
+
+/// The first of so many for which a test holds that holds for all after it too.
+pub(super) fn first(len: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// The least and the greatest integer of a type.

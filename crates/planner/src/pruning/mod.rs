@@ -12,7 +12,7 @@
 //! | expression → tree of tests over operands | `compile`, `node`, `operand` |
 //! | zones of a column → what an operand may be in each | `known`, `domain`, `arithmetic` |
 //! | a test of an operand, a family a file | `leaf`, over `ordered` |
-//! | what bounds don't decide | `probe` |
+//! | what bounds don't decide | `probe`, `candidates` |
 //! | functions of booleans | `mapping`, `case`, `node` |
 //! | one judgement over one level of zones | `judge`, `grid` |
 //! | sets of zones and of rows | `words`, `extent` |
@@ -21,6 +21,7 @@
 //! judged must be read.
 
 mod arithmetic;
+mod candidates;
 mod case;
 mod compile;
 mod domain;
@@ -42,6 +43,7 @@ mod verdicts;
 mod words;
 mod zones;
 
+pub use candidates::Candidates;
 pub(crate) use leaf::{Pattern, next_prefix};
 pub use ranked::Ranked;
 pub use truth::{Truth, TruthRuns};

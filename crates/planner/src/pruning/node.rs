@@ -91,6 +91,20 @@ impl Node {
         if negated { self.map(Mapping::Not) } else { self }
     }
 
+    /// Calls `visit` with this node and all below.
+    pub fn visit<'a>(&'a self, visit: &mut impl FnMut(&'a Node)) {
+        visit(self);
+        match self {
+            Self::Map(_, node) => node.visit(visit),
+            Self::And(terms) | Self::Or(terms) => terms.iter().for_each(|term| term.visit(visit)),
+            Self::Case(case) => {
+                case.arms.iter().flat_map(|(when, then)| [when, then]).for_each(|node| node.visit(visit));
+                case.otherwise.visit(visit);
+            }
+            _ => {}
+        }
+    }
+
     /// The rows of `live` for which the predicate may be one of `set`.
     pub fn may(&self, judge: &Judge<'_>, set: Truth, live: &Extent) -> Extent {
         if live.is_empty() || set == Truth::NONE {

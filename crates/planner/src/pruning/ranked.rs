@@ -14,6 +14,7 @@ use arrow::datatypes::UInt32Type;
 use datafusion_common::{Result, ScalarValue, exec_err};
 
 use super::ZoneColumn;
+use super::known::first;
 use super::operand::{is_ordered, plain};
 use super::words;
 use crate::floats::fold_zeros;
@@ -90,16 +91,7 @@ impl Ranked {
             Ordering::Equal => ties,
             Ordering::Greater => false,
         };
-        let (mut low, mut high) = (0, self.best.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if beats(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(&self.zones()[..low])
+        Ok(&self.zones()[..first(self.best.len(), |zone| !beats(zone))])
     }
 }
 

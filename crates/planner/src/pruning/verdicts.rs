@@ -9,7 +9,7 @@ use super::extent::Extent;
 use super::judge::Judge;
 use super::node::Node;
 use super::operand::Operand;
-use super::{Level, Truth, TruthRuns, ZoneSource};
+use super::{Candidates, ColumnPath, Level, Truth, TruthRuns, ZoneSource};
 use crate::expr::BoundExpression;
 use crate::rows::{FragmentRows, RowRanges};
 
@@ -95,6 +95,33 @@ impl PrunePredicate {
         }
     }
 
+    /// The columns of which it matters whether a zone holds one of some values.
+    pub fn sought(&self) -> impl Iterator<Item = &ColumnPath> {
+        let mut operands = Vec::new();
+        self.root.visit(&mut |node| match node {
+            Node::Leaf(operand, leaf) if leaf.seeks() => operands.push(*operand),
+            _ => {}
+        });
+        operands.sort_unstable();
+        operands.dedup();
+        operands.into_iter().filter_map(|operand| match self.operands.get(operand)? {
+            Operand::Column(column) => Some(&column.path),
+            _ => None,
+        })
+    }
+
+    /// Judges the rows `within` once more, by the zones of one level and by what knows which values they hold.
+    pub fn judge_candidates(
+        &self,
+        zones: &dyn ZoneSource,
+        level: Level,
+        candidates: &dyn Candidates,
+        within: &RowRanges<FragmentRows>,
+        params: &[ScalarValue],
+    ) -> Verdicts {
+        self.verdicts(&Judge::new(zones, level, within, params, &self.operands).with_candidates(candidates))
+    }
+
     fn judge_at(
         &self,
         zones: &dyn ZoneSource,
@@ -102,10 +129,14 @@ impl PrunePredicate {
         within: &RowRanges<FragmentRows>,
         params: &[ScalarValue],
     ) -> Verdicts {
-        let judge = Judge::new(zones, level, within, params, &self.operands);
-        let may = self.root.may(&judge, Truth::TRUE, &Extent::whole(within));
-        let other = self.root.may(&judge, Truth::FALSE.or_else(Truth::NULL), &may);
-        let all = may.minus(&other, within).rows(within);
-        Verdicts { may: may.rows(within), all, errors: judge.errors() }
+        self.verdicts(&Judge::new(zones, level, within, params, &self.operands))
+    }
+
+    fn verdicts(&self, judge: &Judge<'_>) -> Verdicts {
+        let rows = judge.rows();
+        let may = self.root.may(judge, Truth::TRUE, &Extent::whole(rows));
+        let other = self.root.may(judge, Truth::FALSE.or_else(Truth::NULL), &may);
+        let all = may.minus(&other, rows).rows(rows);
+        Verdicts { may: may.rows(rows), all, errors: judge.errors() }
     }
 }

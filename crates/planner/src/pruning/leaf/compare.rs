@@ -58,6 +58,11 @@ impl Comparison {
         Self { op, constant: Constant::Param(slot) }
     }
 
+    /// Whether it is a test for one value.
+    pub fn is_equality(&self) -> bool {
+        is_equality(self.op)
+    }
+
     /// The test, given the values of the parameter slots.
     ///
     /// # Errors
@@ -88,6 +93,10 @@ impl Test for Against {
         outcomes(self.op, self.value.is_none())
     }
 
+    fn sought(&self) -> Option<ArrayRef> {
+        self.value.clone().filter(|_| is_equality(self.op))
+    }
+
     fn may(&self, ask: Ask, bounds: &Bounds, live: &[u64]) -> Result<Words> {
         use CompareOp::*;
         let Some(value) = &self.value else { return Ok(live.to_vec()) };
@@ -109,6 +118,12 @@ impl Test for Against {
             (LtEq | Gt, Ask::Fails) => upper(Side::Gt, live),
         }
     }
+}
+
+/// Whether the test in the table above is `x = c`.
+fn is_equality(op: CompareOp) -> bool {
+    use CompareOp::*;
+    matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// What the tests in the table above mean for each operator; `with_null` when one side is NULL for every row.

@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use datafusion_common::Result;
 
 use super::search::Members;
@@ -53,6 +54,10 @@ impl Test for Membership {
         }
     }
 
+    fn sought(&self) -> Option<ArrayRef> {
+        Some(self.members.values())
+    }
+
     fn may(&self, ask: Ask, bounds: &Bounds, live: &[u64]) -> Result<Words> {
         self.members.may(ask, bounds, live)
     }
@@ -60,7 +65,7 @@ impl Test for Membership {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{ArrayRef, Int32Array};
+    use arrow::array::Int32Array;
 
     use super::*;
 

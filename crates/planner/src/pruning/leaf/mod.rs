@@ -13,6 +13,7 @@ mod like;
 mod pair;
 mod search;
 
+use arrow::array::ArrayRef;
 use datafusion_common::{Result, ScalarValue};
 
 pub(super) use compare::Comparison;
@@ -48,6 +49,11 @@ pub(super) trait Test {
     /// What its results mean.
     fn outcomes(&self) -> Outcomes;
 
+    /// The values for one of which, distinct and ascending, the test holds, if it is one of a few values.
+    fn sought(&self) -> Option<ArrayRef> {
+        None
+    }
+
     /// The live intervals that hold a value of which what is asked is so. Not asked when holding and failing
     /// mean the same.
     ///
@@ -68,6 +74,15 @@ pub(super) enum Leaf {
 }
 
 impl Leaf {
+    /// Whether it holds for a few values, once it knows its parameters.
+    pub fn seeks(&self) -> bool {
+        match self {
+            Self::Compare(comparison) => comparison.is_equality(),
+            Self::InSet(_) => true,
+            Self::IsNull(_) => false,
+        }
+    }
+
     /// The test, given the values of the parameter slots.
     ///
     /// # Errors

@@ -40,6 +40,11 @@ impl Members {
         Self { values: Arc::clone(values), table: Arc::default(), longest_run: Arc::default() }
     }
 
+    /// The values.
+    pub fn values(&self) -> ArrayRef {
+        Arc::clone(&self.values)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

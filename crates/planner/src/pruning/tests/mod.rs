@@ -6,5 +6,5 @@
 mod completeness;
 mod families;
 pub mod model;
-mod predicate;
+pub mod predicate;
 mod property;

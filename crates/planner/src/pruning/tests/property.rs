@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::model::{Kind, Layout, Table, Val, tables};
 use super::predicate::{Item, OPS, Of, Pred, Sum, leaves, predicates};
+use crate::expr::Shape;
 use crate::expr::functions::CompareOp;
 use crate::pruning::{Level, PrunePredicate, Truth};
 use crate::rows::{FragmentRows, RowRanges};
@@ -74,6 +75,23 @@ proptest! {
     ) {
         check(&table, &pred, &RowRanges::all(table.len() as u64))?;
         check(&table, &pred, &some_rows(&table, &bits))?;
+    }
+
+    /// A shape, compiled once and given the constants, judges as the predicate with these constants does.
+    #[test]
+    fn shapes_judge_as_predicates_do(table in tables(), pred in predicates(), other in predicates()) {
+        let [bound, other] = [pred, other].map(|pred| pred.bind(&mut Vec::new()));
+        let Some((shape, values)) = Shape::of(&bound) else { return Ok(()) };
+        let compiled = PrunePredicate::compile(shape.expression());
+        let all = RowRanges::all(table.len() as u64);
+        // Something else in between leaves no trace.
+        if let Some(values) = shape.values_of(&other) {
+            compiled.judge(&table, &all, &values);
+        }
+        let (ours, expect) = (
+            compiled.judge(&table, &all, &values), PrunePredicate::compile(&bound).judge(&table, &all, &[]),
+        );
+        prop_assert_eq!((ours.may, ours.all, ours.errors), (expect.may, expect.all, expect.errors), "{}", bound);
     }
 
     #[test]
