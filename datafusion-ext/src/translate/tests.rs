@@ -4,6 +4,7 @@
 //! we may answer (our guards are stricter); where it answers we must.
 
 mod kinds;
+mod zones;
 
 use std::sync::Arc;
 
@@ -225,6 +226,15 @@ fn agree(expr: &Expr) -> usize {
 #[case::foreign_field("st['k'] + 1 = nn AND upper(st['w']) = 'ABC'")]
 #[case::concat("s || v = 'aabc'")]
 #[case::regex("s ~ '^a.*c$'")]
+#[case::regex_prefix("s ~ '^ab?c'")]
+#[case::regex_wildcards("v ~ '^a%'")]
+#[case::regex_negated("s !~ '^a.c' AND d ~ '^abc'")]
+#[case::starts_with("starts_with(s, 'a%')")]
+#[case::absolute("abs(b) > 2 OR abs(x) = 0.0")]
+#[case::floor("floor(x) = 2 AND ceil(y) < 2")]
+#[case::date_trunc("date_trunc('month', t) = TIMESTAMP '1970-01-01'")]
+#[case::date_trunc_date("date_trunc('year', dt) > TIMESTAMP '1970-01-01'")]
+#[case::date_bin("date_bin(INTERVAL '15 minutes', t) > TIMESTAMP '1970-01-01'")]
 #[case::date_part("date_part('year', t) > 1970")]
 #[case::interval("dt + INTERVAL '1 day' > t")]
 #[case::negative("-a < 0")]

@@ -579,6 +579,7 @@ pub fn pairs() -> BoxedStrategy<Pred> {
         (of(0), of(7)),
         (of(7), of(0)),
         (of(2), of(2)),
+        (of(2), Of(0, true)),
         (of(1), Of(7, true)),
         (of(0), of(0)),
         (Of(3, true), of(8)),
