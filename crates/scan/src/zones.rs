@@ -16,6 +16,7 @@
 //! | a page of NULLs only | no bounds, as many NULLs as rows |
 //! | pages that don't fit the page locations, or locations out of order | the row group is one zone |
 
+mod bloom;
 mod bounds;
 mod trust;
 
@@ -34,6 +35,7 @@ use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use trommel_planner::floats;
 use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
 
+pub use self::bloom::{BloomId, FragmentBlooms};
 use self::bounds::{RawZone, page_zone, row_group_zone, to_arrow};
 use self::trust::Trust;
 use crate::adapt::{Adaptation, ColumnSource, keeps_order};

@@ -390,3 +390,32 @@ fn pages_are_looked_at_only_where_row_groups_leave_it_open() {
     let second: RowRanges<FragmentRows> = RowRanges::single(10..20);
     assert_eq!((verdicts.may, verdicts.all), (second.clone(), second));
 }
+
+#[rstest]
+#[case::no_such_first(&[(Some(4), Some("a"))], F)]
+#[case::no_such_second(&[(Some(5), Some("c"))], F)]
+#[case::each_term_of_another_tuple(&[(Some(5), Some("c")), (Some(4), Some("a"))], F)]
+#[case::inside(&[(Some(4), Some("c")), (Some(5), Some("a"))], TF)]
+#[case::null_is_a_value(&[(None, Some("a"))], TF)]
+#[case::null_where_there_is_none(&[(Some(5), None)], F)]
+fn tuples(#[case] listed: &[(Option<i64>, Option<&str>)], #[case] expect: Truth) {
+    let zones = || {
+        let some_nulls = Zone(Some(Val::Int(5)), Some(Val::Int(9)), Some(1), None);
+        source([(Int32, vec![some_nulls]), (Text, vec![text("a", "b")])])
+    };
+    let tuple = |(first, second): &(Option<i64>, Option<&str>)| {
+        vec![first.map(Val::Int), second.map(|s| Val::Str(s.into()))]
+    };
+    let is_in = |many: usize, negated| {
+        // Many tuples are known by their terms only.
+        let far = (0..many).map(|i| vec![Some(Val::Int(100 + i as i64)), Some(Val::Str("z".into()))]);
+        Pred::Tuple(vec![of(Int32), of(Text)], listed.iter().map(tuple).chain(far).collect(), negated)
+    };
+    let found = |pred: Pred| truths(&pred.bind(&mut vec![]), &zones(), 10)[0].1;
+    // That it is never NULL doesn't matter, and isn't known where it may be either.
+    let may_be = |truth: Truth| (truth.may_be_true(), truth.may_be_false());
+    assert_eq!(may_be(found(is_in(0, false))), may_be(expect));
+    assert_eq!(may_be(found(is_in(0, true))), may_be(expect.negate()));
+    let of_many = found(is_in(20, false));
+    assert!(of_many.or_else(expect) == of_many, "{of_many:?} lacks some of {expect:?}");
+}
