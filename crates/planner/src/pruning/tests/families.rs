@@ -12,8 +12,8 @@ use datafusion_common::ScalarValue;
 use rstest::rstest;
 
 use super::model::{Kind, Table, Val, path, scalar};
-use super::predicate::{Elsewhere, Of, Pred};
-use crate::expr::functions::{And, Case, Compare, CompareOp, IsNull, Or};
+use super::predicate::{Elsewhere, Item, Of, Pred, Sum};
+use crate::expr::functions::{And, ArithmeticOp, Case, Compare, CompareOp, IsNull, Or};
 use crate::expr::{BoundExpression, ExprKind};
 use crate::floats::{load_lower, load_upper};
 use crate::pruning::{Bound, Level, PrunePredicate, Truth, ZoneColumn};
@@ -418,4 +418,18 @@ fn tuples(#[case] listed: &[(Option<i64>, Option<&str>)], #[case] expect: Truth)
     assert_eq!(may_be(found(is_in(0, true))), may_be(expect.negate()));
     let of_many = found(is_in(20, false));
     assert!(of_many.or_else(expect) == of_many, "{of_many:?} lacks some of {expect:?}");
+}
+
+/// What infinities make of each other is above all values, or below, and no bound says so.
+#[rstest]
+#[case::of_two_signs(ArithmeticOp::Add, f64::INFINITY)]
+#[case::of_one_sign(ArithmeticOp::Sub, f64::INFINITY)]
+#[case::of_zero(ArithmeticOp::Mul, 0.0)]
+fn sums_of_infinities(#[case] op: ArithmeticOp, #[case] value: f64) {
+    let sum = Sum(op, Float64, [Item::Of(of(Float64)), Item::Constant(Some(Val::Float(value)), false)]);
+    let beyond = |compare, limit| {
+        let pred = Pred::Sum(sum.clone(), compare, Some(Val::Float(limit)));
+        truth(&pred, Float64, floats(f64::NEG_INFINITY, f64::INFINITY)).may_be_true()
+    };
+    assert!(beyond(Gt, f64::INFINITY) && beyond(Lt, f64::NEG_INFINITY));
 }
