@@ -33,13 +33,14 @@ use super::foreign::DataFusionExpr;
 use super::{Expr, Translator};
 
 impl Translator {
-    /// A monotone function as a foreign node over its translated argument; `None` when that is foreign too, and
-    /// the whole better left as one node.
+    /// A monotone function as a foreign node over its translated argument; `None` when that is constant, or foreign
+    /// too: the whole is better left as one node then.
     pub(super) fn monotone(&self, expr: &Expr) -> Option<BoundExpression> {
         let (argument, monotone) = monotone(expr, |arg| arg.data_type(&self.table).ok())?;
         let children = expr.children();
         let input = self.translate(children.get(argument)?);
-        if matches!(input.kind(), ExprKind::Foreign(foreign) if foreign.monotone().is_none()) {
+        let is_opaque = matches!(input.kind(), ExprKind::Foreign(foreign) if foreign.monotone().is_none());
+        if is_opaque || !input.any(BoundExpression::is_root) {
             return None;
         }
         let field: FieldRef = Arc::new(input.field().as_ref().clone().with_name("x"));

@@ -103,8 +103,11 @@ impl FragmentBlooms {
         };
         let to = plain(self.adaptation.table().fields().get(column.column.0)?.data_type());
         let from = plain(self.metadata.schema().fields().get(file_column.0)?.data_type());
-        let one_to_one =
-            from == to || from.is_integer() && to.is_integer() || from.is_string() && to.is_string();
+        let both = |is: fn(&DataType) -> bool| is(from) && is(to);
+        let one_to_one = from == to
+            || both(DataType::is_integer)
+            || both(DataType::is_string)
+            || both(DataType::is_binary);
         let is_plain = column.fields.is_empty() && !from.is_nested();
         (one_to_one && is_plain).then(|| (self.metadata.leaves(*file_column).start, from))
     }

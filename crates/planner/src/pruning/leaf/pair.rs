@@ -9,7 +9,8 @@
 //! | `x <= y` | x.lower ≤ y.upper | x.upper > y.lower |
 //!
 //! and an unknown bound makes what is asked of it possible. Sound because x and y are taken to be any values
-//! within their bounds. A zone that may hold NaNs of either may come out either way.
+//! within their bounds. NaNs lie beyond all other values, on either side, so a zone that may hold any may come out either
+//! way, but no NaN equals anything other than a NaN.
 //!
 //! Where either is NULL the comparison is; `IS [NOT] DISTINCT FROM` is then a question of whether both are.
 
@@ -78,9 +79,14 @@ fn may(op: CompareOp, ask: Ask, [x, y]: [&Domain; 2], live: &[u64]) -> Result<Wo
         (LtEq | Gt, Ask::Holds) => lies(&x.bounds.lower, Side::LtEq, &y.bounds.upper, live)?,
         (LtEq | Gt, Ask::Fails) => lies(&x.bounds.upper, Side::Gt, &y.bounds.lower, live)?,
     };
-    for nans in [&x.nans, &y.nans].into_iter().flatten() {
-        words::add(&mut found, &words::and(live, nans));
-    }
+    let none = vec![0; live.len()];
+    let [of_x, of_y] = [x, y].map(|operand| operand.nans.as_ref().unwrap_or(&none));
+    let is_equality = matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom);
+    let nans = match is_equality && ask == Ask::Holds {
+        true => words::and(of_x, of_y),
+        false => words::zip(of_x, of_y, |x, y| x | y),
+    };
+    words::add(&mut found, &words::and(live, &nans));
     Ok(found)
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow::array::{BooleanArray, Int32Array};
+use arrow::array::{BooleanArray, Int32Array, StringArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::Int32Type;
 use datafusion_common::exec_err;
 use rstest::rstest;
 
 use super::*;
-use crate::expr::functions::{And, Compare, CompareOp};
+use crate::expr::functions::{And, Compare, CompareOp, Like, LikeOptions};
 use crate::expr::{Facts, Foreign};
 use crate::pruning::{Bound, ColumnPath, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
 use crate::rows::RowRanges;
@@ -202,4 +202,28 @@ impl Foreign for Failing {
     fn fingerprint(&self) -> u64 {
         1
     }
+}
+
+/// Two columns of one value each are a row, unless one holds NULLs too.
+#[rstest]
+#[case::one_row(0, (1, 1))]
+#[case::with_a_null(1, (1, 0))]
+fn columns_of_one_value_are_a_row(#[case] nulls: u64, #[case] expect: (usize, usize)) {
+    let fields: Fields = ["s", "p"].map(|name| Field::new(name, DataType::Utf8, true)).to_vec().into();
+    let root = BoundExpression::root(Arc::new(Field::new("table", DataType::Struct(fields), false)));
+    let [s, p] = [0, 1].map(|column| GetItem::of(root.clone(), column).unwrap());
+    let like = Like::of(LikeOptions { negated: false, case_insensitive: false }, s, p).unwrap();
+
+    struct Texts(u64);
+    impl ZoneSource for Texts {
+        fn zones(&self, column: &ColumnPath, _: Level) -> Option<Arc<ZoneColumn>> {
+            let (text, nulls) = if column.column.0 == 0 { ("abc", self.0) } else { ("a%", 0) };
+            let values: ArrayRef = Arc::new(StringArray::from(vec![text]));
+            let bound = || Bound { exact: BooleanBuffer::new_unset(1), values: Arc::clone(&values) };
+            let zones = ZoneColumn::unknown(DataType::Utf8, vec![0, 2].into());
+            Some(Arc::new(zones.with_lower(bound()).with_upper(bound()).with_nulls(vec![nulls].into())))
+        }
+    }
+    let verdicts = PrunePredicate::compile(&like).judge(&Texts(nulls), &RowRanges::all(2), &[]);
+    assert_eq!((verdicts.may.range_count(), verdicts.all.range_count()), expect);
 }

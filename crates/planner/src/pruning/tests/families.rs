@@ -12,7 +12,7 @@ use datafusion_common::ScalarValue;
 use rstest::rstest;
 
 use super::model::{Kind, Table, Val, path, scalar};
-use super::predicate::{Elsewhere, Item, Of, Pred, Sum};
+use super::predicate::{Elsewhere, Item, Mapped, Of, Pred, Sum};
 use crate::expr::functions::{And, ArithmeticOp, Case, Compare, CompareOp, IsNull, Or};
 use crate::expr::{BoundExpression, ExprKind};
 use crate::floats::{load_lower, load_upper};
@@ -432,4 +432,32 @@ fn sums_of_infinities(#[case] op: ArithmeticOp, #[case] value: f64) {
         truth(&pred, Float64, floats(f64::NEG_INFINITY, f64::INFINITY)).may_be_true()
     };
     assert!(beyond(Gt, f64::INFINITY) && beyond(Lt, f64::NEG_INFINITY));
+}
+
+#[rstest]
+#[case::below_zero(Mapped::Absolute, (-3, -1), (1, 3))]
+#[case::above_zero(Mapped::Absolute, (1, 3), (1, 3))]
+#[case::around_zero(Mapped::Absolute, (-2, 3), (0, 3))]
+#[case::negative(Mapped::Negative, (-2, 3), (-3, 2))]
+#[case::half(Mapped::Half, (-3, 3), (-2, 1))]
+fn functions(#[case] mapped: Mapped, #[case] of_input: (i64, i64), #[case] (least, most): (i64, i64)) {
+    let is = |op, value| {
+        let pred = Pred::Mapped(mapped, of(Int32), op, Some(Val::Int(value)));
+        truth(&pred, Int32, ints(of_input.0, of_input.1))
+    };
+    assert_eq!((is(GtEq, least), is(LtEq, most)), (T, T));
+    assert_eq!((is(Gt, least), is(Lt, most)), (TF, TF));
+    assert_eq!((is(Lt, least), is(Gt, most)), (F, F));
+}
+
+/// Where one of two columns may hold NaNs, the comparison may come out either way.
+#[test]
+fn a_column_with_nans_beside_another() {
+    let table = || {
+        let nans = Zone(Some(Val::Float(0.0)), Some(Val::Float(1.0)), Some(0), None);
+        source([(Float64, vec![nans]), (Int32, vec![ints(5, 9)])])
+    };
+    let pred = |op| Pred::Pair(of(Float64), op, Of(index(Int32), true)).bind(&mut vec![]);
+    assert!(truths(&pred(Gt), &table(), 10)[0].1.may_be_true());
+    assert!(truths(&pred(Lt), &table(), 10)[0].1.may_be_false());
 }
