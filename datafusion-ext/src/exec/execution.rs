@@ -110,6 +110,7 @@ impl Execution {
         let prune = filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
         let optimizer = scan.filters.optimizer().clone();
         let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone(), optimizer)
+            .over(Arc::clone(snapshot))
             .with_known(first_threshold(scan, prune));
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns());

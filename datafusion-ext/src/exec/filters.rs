@@ -19,6 +19,7 @@ use trommel_planner::expr::functions::And;
 use trommel_planner::index::TableCol;
 use trommel_planner::optimizer::ExpressionOptimizer;
 use trommel_planner::pruning::PrunePredicate;
+use trommel_scan::execute::group_by_columns;
 
 use crate::translate::{Translator, optimize_filter};
 
@@ -94,6 +95,7 @@ impl StaticFilters {
             _ => vec![all.clone()],
         };
         let prune = Some(PrunePredicate::compile(&all)).filter(PrunePredicate::can_prune);
+        let conjuncts = group_by_columns(&conjuncts).unwrap_or(conjuncts);
         BoundFilters { conjuncts, prune }
     }
 
@@ -143,7 +145,7 @@ impl fmt::Display for StaticFilters {
 /// Static filters as bound expressions over the table.
 #[derive(Debug)]
 pub struct BoundFilters {
-    /// What every row must satisfy, in order.
+    /// What every row must satisfy, in order; what is over the same columns is together.
     pub conjuncts: Vec<BoundExpression>,
     /// All of them together, if they can exclude a zone.
     pub prune: Option<PrunePredicate>,

@@ -14,12 +14,13 @@ use trommel_planner::expr::{BoundExpression, ExprKind, Shape};
 use trommel_planner::optimizer::ExpressionOptimizer;
 use trommel_planner::pruning::{PrunePredicate, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
-use trommel_scan::execute::StepCounts;
+use trommel_scan::execute::{StepCounts, group_by_columns};
 
 use super::gate::Gate;
+use super::members::{bounds, mapped};
 use super::trust::trusted;
 use super::{LiveFilter, SortKey};
-use crate::table::LiveRowFilters;
+use crate::table::{LiveRowFilters, Snapshot};
 use crate::translate::{Translator, optimize_filter};
 
 /// The live filters of one execution, shared by its partitions.
@@ -33,6 +34,8 @@ pub struct LiveFilters {
     translator: Translator,
     asked: Option<SortKey>,
     optimizer: ExpressionOptimizer,
+    /// What values the table's columns have, once that is told.
+    snapshot: Option<Arc<Snapshot>>,
     compilations: AtomicUsize,
 }
 
@@ -104,7 +107,14 @@ impl LiveFilters {
             gates: Mutex::default(),
         };
         let (filters, translator) = (filters.iter().map(slot).collect(), Translator::new(table));
-        Self { filters, translator, asked, optimizer, compilations: AtomicUsize::new(0) }
+        Self { filters, translator, asked, optimizer, snapshot: None, compilations: AtomicUsize::new(0) }
+    }
+
+    /// The same filters over the rows of this snapshot, whose statistics tell which values there may be.
+    #[must_use]
+    pub fn over(mut self, snapshot: Arc<Snapshot>) -> Self {
+        self.snapshot = Some(snapshot);
+        self
     }
 
     /// The same filters and what is known to hold for every row that can matter, if anything is.
@@ -215,7 +225,9 @@ impl LiveFilters {
 
     fn compile(&self, filter: &BoundExpression) -> Form {
         self.compilations.fetch_add(1, Ordering::Relaxed);
-        let (shape, values) = Shape::of(filter).unzip();
+        // What hides its constants never comes again with other ones.
+        let is_opaque = filter.any(|node| matches!(node.kind(), ExprKind::Foreign(_)));
+        let (shape, values) = Shape::of(filter).filter(|_| !is_opaque).unzip();
         let filter = shape.as_ref().map_or(filter, Shape::expression);
         let filter = optimize_filter(&self.optimizer, filter);
         let predicate = PrunePredicate::compile(&filter);
@@ -223,12 +235,24 @@ impl LiveFilters {
             Some(()) => filter.children().to_vec(),
             None => vec![filter],
         };
-        let compiled = Compiled {
-            shape,
-            zones: predicate.can_prune().then_some(predicate),
-            rows: conjuncts.into_iter().filter(holds_for_rows).collect(),
-        };
+        let asked = conjuncts.iter().filter(|conjunct| holds_for_rows(conjunct));
+        let rows: Vec<_> =
+            asked.map(|asked| self.mapped(asked, &conjuncts).unwrap_or_else(|| asked.clone())).collect();
+        let rows = group_by_columns(&rows).unwrap_or(rows);
+        let compiled = Compiled { shape, zones: predicate.can_prune().then_some(predicate), rows };
         Form { compiled: Arc::new(compiled), values: values.unwrap_or_default().into() }
+    }
+}
+
+impl LiveFilters {
+    /// An opaque conjunct as a map of values, where that pays; the other conjuncts may bound them.
+    fn mapped(&self, conjunct: &BoundExpression, others: &[BoundExpression]) -> Option<BoundExpression> {
+        let snapshot = self.snapshot.as_ref()?;
+        mapped(conjunct, snapshot.rows(), |column| {
+            let of_table = snapshot.integers(column)?;
+            let of_filter = bounds(others, column);
+            Some(*of_table.start().max(of_filter.start())..=*of_table.end().min(of_filter.end()))
+        })
     }
 }
 

@@ -14,12 +14,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, Int64Array, new_null_array,
+};
 use arrow::buffer::{BooleanBuffer, MutableBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::common::{Result, internal_err};
-use trommel_planner::expr::functions::GetItem;
+use datafusion::common::{Result, ScalarValue, internal_err};
+use trommel_planner::expr::functions::{Compare, CompareOp, GetItem};
 use trommel_planner::expr::{BoundExpression, ExprKind, Facts, Foreign, Input, Nulls, evaluate_predicate};
 use trommel_planner::index::TableCol;
 
@@ -50,12 +52,35 @@ pub fn mapped(
         return None;
     }
     let range = range(TableCol(column))?;
-    let values = u64::try_from(range.end().checked_sub(*range.start())?).ok()?.checked_add(1)?;
+    if range.is_empty() {
+        return None;
+    }
+    let values = range.end().checked_sub(*range.start())?.unsigned_abs().checked_add(1)?;
     if values > MOST_VALUES.min(rows / ROWS_PER_VALUE) {
         return None;
     }
     let members = Members::ask(&over_column, read.field(), range)?;
     BoundExpression::try_new(ExprKind::Foreign(Arc::new(members)), vec![read]).ok()
+}
+
+/// The values of a column that conjuncts leave, as far as they compare it with constants.
+pub fn bounds(conjuncts: &[BoundExpression], column: TableCol) -> RangeInclusive<i64> {
+    let (mut first, mut last) = (i64::MIN, i64::MAX);
+    for conjunct in conjuncts {
+        let Some(op) = conjunct.as_opt::<Compare>() else { continue };
+        let [left, right] = conjunct.children() else { continue };
+        let is_column = left.as_opt::<GetItem>() == Some(&column.0)
+            && left.children().first().is_some_and(BoundExpression::is_root);
+        let value = right.as_literal().and_then(|value| value.cast_to(&DataType::Int64).ok());
+        let (true, Some(ScalarValue::Int64(Some(value)))) = (is_column, value) else { continue };
+        match op {
+            CompareOp::Gt | CompareOp::GtEq => first = first.max(value),
+            CompareOp::Lt | CompareOp::LtEq => last = last.min(value),
+            CompareOp::Eq => (first, last) = (first.max(value), last.min(value)),
+            _ => {}
+        }
+    }
+    first..=last
 }
 
 /// The expression with the one column that it reads as its root, and that column; `None` when it reads
@@ -104,7 +129,7 @@ impl Members {
             })
         };
         let (first, last) = values.into_inner();
-        let mut bits = arrow::array::BooleanBufferBuilder::new((last - first + 1) as usize);
+        let mut bits = BooleanBufferBuilder::new((last - first + 1) as usize);
         let mut start = first;
         while start <= last {
             let end = last.min(start.saturating_add(STEP - 1));
@@ -178,5 +203,106 @@ impl fmt::Debug for Members {
     /// Tells maps apart by where their bits are: look-ups in two hash tables may read the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self} from {} on, at {:#x}", self.first, self.place())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Int32Array;
+    use rstest::rstest;
+    use trommel_planner::expr::functions::Not;
+
+    use super::*;
+
+    /// A predicate that hides what it asks: whether a value is a multiple of three, or NULL.
+    #[derive(Debug)]
+    struct Hidden([FieldRef; 1], FieldRef);
+
+    impl Hidden {
+        fn of(arg: BoundExpression) -> BoundExpression {
+            let field = Arc::new(Field::new("hidden", DataType::Boolean, true));
+            let hidden = Self([FieldRef::clone(arg.field())], field);
+            BoundExpression::try_new(ExprKind::Foreign(Arc::new(hidden)), vec![arg]).unwrap()
+        }
+    }
+
+    impl fmt::Display for Hidden {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("hidden")
+        }
+    }
+
+    impl Foreign for Hidden {
+        fn inputs(&self) -> &[FieldRef] {
+            &self.0
+        }
+
+        fn field(&self) -> &FieldRef {
+            &self.1
+        }
+
+        fn evaluate(&self, inputs: &[ArrayRef], _rows: usize) -> Result<ArrayRef> {
+            assert_eq!(inputs[0].data_type(), self.0[0].data_type(), "the column's own type");
+            let values = cast(&inputs[0], &DataType::Int64)?;
+            let keeps = |value: Option<i64>| value.is_none_or(|value| value % 3 == 0);
+            Ok(Arc::new(
+                values.as_primitive::<Int64Type>().iter().map(|v| Some(keeps(v))).collect::<BooleanArray>(),
+            ))
+        }
+
+        fn facts(&self) -> Facts {
+            Facts::infallible(Nulls::Other)
+        }
+
+        fn fingerprint(&self) -> u64 {
+            1
+        }
+    }
+
+    fn column(name: &str) -> BoundExpression {
+        let field = |name, data_type| Field::new(name, data_type, true);
+        let fields = vec![field("n", DataType::Int32), field("s", DataType::Utf8)];
+        let at = fields.iter().position(|f| f.name() == name).unwrap();
+        let root = Field::new("table", DataType::Struct(fields.into()), false);
+        GetItem::of(BoundExpression::root(Arc::new(root)), at).unwrap()
+    }
+
+    #[rstest]
+    #[case::plain(Hidden::of(column("n")), 100, Some(-10..=10), true)]
+    #[case::below_something_else(Not::of(Hidden::of(column("n"))).unwrap(), 100, Some(-10..=10), true)]
+    #[case::as_many_values_as_rows(Hidden::of(column("n")), 20, Some(-10..=10), false)]
+    #[case::unknown_values(Hidden::of(column("n")), 100, None, false)]
+    #[case::no_values(Hidden::of(column("n")), 100, Some(1..=0), false)]
+    #[case::every_number(Hidden::of(column("n")), 100, Some(i64::MIN..=i64::MAX), false)]
+    #[case::not_opaque(Compare::of(CompareOp::Gt, column("n"), BoundExpression::literal(5i32.into())).unwrap(), 100, Some(-10..=10), false)]
+    fn what_is_mapped(
+        #[case] conjunct: BoundExpression,
+        #[case] rows: u64,
+        #[case] range: Option<RangeInclusive<i64>>,
+        #[case] expect: bool,
+    ) {
+        let map = mapped(&conjunct, rows, |column| range.clone().filter(|_| column == TableCol(0)));
+        assert_eq!(map.is_some(), expect);
+        let Some(map) = map else { return };
+        // Beyond what was asked a map keeps all.
+        let values: ArrayRef = Arc::new(Int32Array::from_iter((-12..13).map(Some).chain([None])));
+        let over = |expr: &BoundExpression| {
+            let expr = over(expr, &mut None).unwrap();
+            evaluate_predicate(&expr, Input { root: &values, params: &[] }).unwrap()
+        };
+        let (got, wanted) = (over(&map), over(&conjunct));
+        for (at, value) in values.as_primitive::<arrow::datatypes::Int32Type>().iter().enumerate() {
+            let asked = value.is_none_or(|value| (-10..=10).contains(&value));
+            assert_eq!(got.value(at), !asked || wanted.value(at), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_beside_a_conjunct() {
+        let n =
+            |op, value: i32| Compare::of(op, column("n"), BoundExpression::literal(value.into())).unwrap();
+        let conjuncts = [n(CompareOp::GtEq, 3), n(CompareOp::LtEq, 9), n(CompareOp::NotEq, 5)];
+        assert_eq!(bounds(&conjuncts, TableCol(0)), 3..=9);
+        assert_eq!(bounds(&conjuncts, TableCol(1)), i64::MIN..=i64::MAX);
     }
 }

@@ -9,6 +9,7 @@
 
 mod filters;
 mod gate;
+mod members;
 mod origin;
 mod trust;
 

@@ -10,6 +10,7 @@
 //! A conjunct that can fail never sees a row that an earlier one has removed. NULL counts as false.
 
 mod filter;
+mod group;
 mod prepared;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use trommel_planner::plan::PlanRef;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 pub use self::filter::{FilterStep, StepCounts};
+pub use self::group::group_by_columns;
 
 use self::prepared::{Context, Part, Prepared, Stream};
 use crate::ScanError;

@@ -13,22 +13,26 @@ use bytes::Bytes;
 use object_store::path::Path;
 
 use super::IoCounters;
+use super::buffers::Buffers;
 use super::request::{changed, check_range, is_version};
 use crate::ScanError;
 use crate::fragment::Version;
 
 /// An open local file.
 #[derive(Debug)]
-pub(super) struct LocalFile(File);
+pub(super) struct LocalFile {
+    file: File,
+    buffers: Buffers,
+}
 
 impl LocalFile {
     pub fn new(file: File) -> Self {
-        Self(file)
+        Self { file, buffers: Buffers::default() }
     }
 
     /// An error when the file was written to since it was planned.
     pub fn check(&self, path: &Path, planned: &Version) -> Result<(), ScanError> {
-        let metadata = self.0.metadata().map_err(|e| store_error(path, e))?;
+        let metadata = self.file.metadata().map_err(|e| store_error(path, e))?;
         let modified = metadata.modified().map_err(|e| store_error(path, e))?;
         let found = Version { size: metadata.len(), e_tag: None, last_modified: modified.into() };
         if is_version(&found, planned) { Ok(()) } else { Err(changed(path, planned, found.to_string())) }
@@ -54,9 +58,9 @@ impl LocalFile {
         range: Range<u64>,
         counters: &IoCounters,
     ) -> Result<Bytes, ScanError> {
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        read_at(&self.0, &mut bytes, range.start).map_err(|e| store_error(path, e))?;
-        let bytes = Bytes::from(bytes);
+        let mut buffer = self.buffers.take((range.end - range.start) as usize);
+        read_at(&self.file, buffer.bytes_mut(), range.start).map_err(|e| store_error(path, e))?;
+        let bytes = buffer.freeze();
         counters.received(&bytes);
         Ok(bytes)
     }
