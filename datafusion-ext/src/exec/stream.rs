@@ -209,7 +209,6 @@ impl Reader {
             return Ok(None);
         };
         self.metrics.add_decoding(start.elapsed());
-        execution.add_output(batch.rows, start.elapsed());
         let granted = execution.limit().charge(batch.rows as u64, self.spent);
         self.spent += granted;
         if granted < batch.rows as u64 {

@@ -10,13 +10,13 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
 use parking_lot::Mutex;
 use trommel_planner::expr::functions::And;
-use trommel_planner::expr::{BoundExpression, ExprKind, Shape};
+use trommel_planner::expr::{BoundExpression, Cost, ExprKind, Shape};
 use trommel_planner::optimizer::ExpressionOptimizer;
 use trommel_planner::pruning::{PrunePredicate, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{StepCounts, group_by_columns};
 
-use super::gate::Gate;
+use super::gate::{Admission, Gate, Saving};
 use super::members::{bounds, mapped};
 use super::trust::trusted;
 use super::{LiveFilter, SortKey};
@@ -81,6 +81,8 @@ pub struct LiveConjunct {
     pub values: Arc<[ScalarValue]>,
     /// Where it counts what it costs and drops.
     pub counts: Arc<StepCounts>,
+    /// Whether only some rows are to be asked.
+    pub is_trial: bool,
 }
 
 /// What the live filters say of some rows.
@@ -161,8 +163,8 @@ impl LiveFilters {
     }
 
     /// The conjuncts of every filter's present form that are to be evaluated for the rows of one more
-    /// morsel; `saving` is how many nanoseconds a dropped row saves.
-    pub fn conjuncts(&self, when: LiveRowFilters, saving: f64) -> Vec<LiveConjunct> {
+    /// morsel.
+    pub fn conjuncts(&self, when: LiveRowFilters, saving: Saving) -> Vec<LiveConjunct> {
         let mut open = Vec::new();
         if when == LiveRowFilters::Never {
             return open;
@@ -170,12 +172,17 @@ impl LiveFilters {
         for slot in &self.filters {
             let Some(Form { compiled, values }) = self.present_form(slot) else { continue };
             for (at, conjunct) in compiled.rows.iter().enumerate() {
-                let gate = slot.gate(at);
-                if when == LiveRowFilters::Always || gate.lets_through(saving) {
+                let gate = slot.gate(at, conjunct);
+                let admission = match when {
+                    LiveRowFilters::Always => Admission::Open,
+                    _ => gate.admits(saving),
+                };
+                if admission != Admission::Closed {
                     open.push(LiveConjunct {
                         expression: conjunct.clone(),
                         values: Arc::clone(&values),
                         counts: Arc::clone(gate.counts()),
+                        is_trial: admission == Admission::Trial,
                     });
                 }
             }
@@ -257,13 +264,16 @@ impl LiveFilters {
 }
 
 impl Slot {
-    /// The gate of a conjunct.
-    fn gate(&self, conjunct: usize) -> Arc<Gate> {
+    /// The gate of a conjunct, by its place.
+    fn gate(&self, at: usize, conjunct: &BoundExpression) -> Arc<Gate> {
         let mut gates = self.gates.lock();
-        if gates.len() <= conjunct {
-            gates.resize_with(conjunct + 1, Arc::default);
+        // What is evaluated elsewhere may take a hundred times as long as a comparison.
+        let is_cheap = conjunct.facts().cost == Cost::Cheap
+            && !conjunct.any(|node| matches!(node.kind(), ExprKind::Foreign(_)) && node.can_fail());
+        if gates.len() <= at {
+            gates.resize_with(at + 1, || Arc::new(Gate::new(is_cheap)));
         }
-        Arc::clone(&gates[conjunct])
+        Arc::clone(&gates[at])
     }
 }
 

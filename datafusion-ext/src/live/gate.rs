@@ -3,18 +3,50 @@
 //! Whether evaluating a live filter for each row is worth it.
 //!
 //! A live filter always judges zones, which costs next to nothing. Asking it of every row pays only if it
-//! drops enough of them: what it saves for each row is the decoding of the other columns and the work of the
-//! operators above. Both sides are measured while the scan runs.
+//! drops enough of them. What it costs and drops is measured while the scan runs; what a dropped row saves
+//! is estimated ([`Saving`]).
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use trommel_scan::execute::StepCounts;
+use trommel_scan::execute::{StepCounts, TRIAL};
 
-/// Fewer rows than this tell too little to decide by.
+/// Fewer rows than this tell too little to decide by while a gate is open.
 const SAMPLE: u64 = 16 << 10;
-/// A closed gate stays closed for at most this many morsels before it lets one through as a sample.
+/// How much of what a trial costs all rows would cost, each: its few rows bear the opening of whole pages.
+const TRIAL_SHARE: f64 = 0.7;
+/// A closed gate stays closed for at most this many morsels before there is another trial.
 const LONGEST_PAUSE: u32 = 64;
+
+/// What dropping a row saves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Saving {
+    /// The work of the operators above, in nanoseconds.
+    pub work_above: f64,
+    /// Decoding the output columns, in nanoseconds.
+    pub decoding: f64,
+}
+
+/// Where more than one row in so many is kept, runs of dropped rows are too short for decoding to skip them.
+const SPARSE: u64 = 50;
+
+impl Saving {
+    /// The same in nanoseconds where so many of some rows are kept.
+    fn nanos(&self, asked: u64, kept: u64) -> f64 {
+        if kept.saturating_mul(SPARSE) < asked { self.work_above + self.decoding } else { self.work_above }
+    }
+}
+
+/// What a gate says of one more morsel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// The conjunct isn't worth asking.
+    Closed,
+    /// Only some rows are to be asked, to see whether it is.
+    Trial,
+    /// All rows are to be asked.
+    Open,
+}
 
 /// The measured decision whether one conjunct of a live filter is evaluated for each row.
 #[derive(Debug, Default)]
@@ -25,6 +57,7 @@ pub struct Gate {
 
 #[derive(Debug, Default)]
 struct State {
+    open: bool,
     /// The counts up to the last decision.
     asked: u64,
     kept: u64,
@@ -36,31 +69,37 @@ struct State {
 }
 
 impl Gate {
+    /// A gate that is open until there is experience, or for what may be dear, begins with a trial.
+    pub fn new(open: bool) -> Self {
+        Self { counts: Arc::default(), state: Mutex::new(State { open, ..State::default() }) }
+    }
+
     /// Where the conjunct counts what it costs and drops.
     pub fn counts(&self) -> &Arc<StepCounts> {
         &self.counts
     }
 
-    /// Whether to evaluate the conjunct for the rows of one more morsel, if each row that it drops saves
-    /// this many nanoseconds.
-    pub fn lets_through(&self, saving: f64) -> bool {
+    /// Whether to evaluate the conjunct for the rows of one more morsel.
+    pub fn admits(&self, saving: Saving) -> Admission {
         let mut state = self.state.lock();
         if state.closed_for > 0 {
             state.closed_for -= 1;
-            return false;
+            return Admission::Closed;
         }
         let (asked, kept) = (self.counts.asked(), self.counts.kept());
         let nanos = u64::try_from(self.counts.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let sample = asked.saturating_sub(state.asked);
-        if sample < SAMPLE {
-            return true;
+        let enough = if state.open { SAMPLE } else { TRIAL / 2 };
+        if sample < enough {
+            return if state.open { Admission::Open } else { Admission::Trial };
         }
-        let dropped = sample.saturating_sub(kept.saturating_sub(state.kept));
-        let pays = dropped as f64 * saving > nanos.saturating_sub(state.nanos) as f64;
-        // The filter may have tightened since: each pause ends with a new sample, and they grow.
-        let pause = if pays { 0 } else { (2 * state.pause).clamp(1, LONGEST_PAUSE) };
-        *state = State { asked, kept, nanos, closed_for: pause, pause };
-        pays
+        let left = kept.saturating_sub(state.kept);
+        let cost = nanos.saturating_sub(state.nanos) as f64 * if state.open { 1.0 } else { TRIAL_SHARE };
+        let open = sample.saturating_sub(left) as f64 * saving.nanos(sample, left) > cost;
+        // The filter may have tightened since: each pause ends with a trial, and they grow.
+        let pause = if open { 0 } else { (2 * state.pause).clamp(1, LONGEST_PAUSE) };
+        *state = State { open, asked, kept, nanos, closed_for: pause.saturating_sub(1), pause };
+        if open { Admission::Open } else { Admission::Closed }
     }
 }
 
@@ -70,33 +109,46 @@ mod tests {
 
     use super::*;
 
-    fn asked_through(gate: &Gate, morsels: usize, kept: u64, saving: f64) -> usize {
-        let through = |_: &usize| {
-            let through = gate.lets_through(saving);
-            if through {
-                gate.counts.add(SAMPLE, kept, Duration::from_nanos(10 * SAMPLE));
-            }
-            through
-        };
-        (0..morsels).filter(through).count()
+    /// How many of some morsels are asked in full, and how many for a trial.
+    fn asked(gate: &Gate, morsels: usize, kept: f64, work_above: f64) -> (usize, usize) {
+        let saving = Saving { work_above, decoding: 0.0 };
+        let (mut full, mut trials) = (0, 0);
+        for _ in 0..morsels {
+            let rows = match gate.admits(saving) {
+                Admission::Closed => continue,
+                Admission::Trial => TRIAL,
+                Admission::Open => 100_000,
+            };
+            *if rows == TRIAL { &mut trials } else { &mut full } += 1;
+            gate.counts.add(rows, (rows as f64 * kept) as u64, Duration::from_nanos(10 * rows));
+        }
+        (full, trials)
     }
 
     #[test]
     fn a_filter_that_pays_is_always_asked() {
-        assert_eq!(asked_through(&Gate::default(), 1000, SAMPLE / 4, 20.0), 1000);
+        assert_eq!(asked(&Gate::new(true), 1000, 0.25, 20.0), (1000, 0));
+        assert_eq!(asked(&Gate::new(false), 1000, 0.25, 20.0), (999, 1));
     }
 
     #[test]
-    fn one_that_does_not_is_sampled_ever_more_rarely() {
-        let gate = Gate::default();
-        let sampled = asked_through(&gate, 1000, SAMPLE, 20.0);
-        assert!((10..40).contains(&sampled), "{sampled}");
-        assert!(asked_through(&gate, 200, 0, 20.0) > 120, "it opens again when it begins to drop rows");
+    fn one_that_does_not_is_tried_ever_more_rarely() {
+        let gate = Gate::new(true);
+        let (full, trials) = asked(&gate, 1000, 1.0, 20.0);
+        assert!(full == 1 && (10..40).contains(&trials), "{full}, {trials}");
+        let (full, _) = asked(&gate, 200, 0.0, 20.0);
+        assert!(full > 120, "it opens again when it begins to drop rows: {full}");
+    }
+
+    #[test]
+    fn decoding_is_saved_where_few_rows_are_kept() {
+        let saving = Saving { work_above: 5.0, decoding: 50.0 };
+        assert_eq!([saving.nanos(1000, 19), saving.nanos(1000, 20)], [55.0, 5.0]);
     }
 
     #[test]
     fn what_a_dropped_row_saves_decides() {
-        assert!(asked_through(&Gate::default(), 100, SAMPLE / 2, 10.0) < 20);
-        assert_eq!(asked_through(&Gate::default(), 100, SAMPLE / 2, 30.0), 100);
+        assert_eq!(asked(&Gate::new(false), 100, 0.5, 10.0).0, 0);
+        assert_eq!(asked(&Gate::new(false), 100, 0.5, 30.0), (99, 1));
     }
 }

@@ -27,7 +27,9 @@ async fn session() -> Result<(SessionContext, Arc<WatchedStore>)> {
         ("few/0.parquet".to_owned(), parquet(&few, 100, 100)?),
     ];
     let store = WatchedStore::new(files).await?;
-    let session = Mode { split_files: true, ..Mode::new(Format::Trommel, 4) }.session();
+    // A batch is a morsel, or several would make one.
+    let mode = Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) };
+    let session = mode.session();
     store.put_into(&session)?;
     for table in ["t", "few"] {
         create(&session, table, Format::Trommel, "", &format!("{WATCHED}{table}/")).await?;

@@ -32,9 +32,13 @@ pub struct FilterStep {
     /// Whether it can fail for some row, and so must not see rows that an earlier conjunct removes.
     can_fail: bool,
     live: bool,
+    is_trial: bool,
     params: Arc<[ScalarValue]>,
     counts: Arc<StepCounts>,
 }
+
+/// How many rows of a morsel a conjunct on trial is asked for.
+pub const TRIAL: u64 = 8 << 10;
 
 /// What a conjunct has cost and dropped so far, in all fragments.
 #[derive(Debug, Default)]
@@ -77,7 +81,7 @@ impl StepCounts {
 impl FilterStep {
     /// A conjunct's plan, pushed down; `can_fail` as the conjunct.
     pub(crate) fn new(plan: PlanRef, can_fail: bool, counts: Arc<StepCounts>) -> Self {
-        Self { plan, can_fail, live: false, params: Arc::from([]), counts }
+        Self { plan, can_fail, live: false, is_trial: false, params: Arc::from([]), counts }
     }
 
     /// The same conjunct as one of a live filter: what proves the static ones says nothing of it, and since
@@ -85,6 +89,12 @@ impl FilterStep {
     #[must_use]
     pub fn live(self, params: Arc<[ScalarValue]>) -> Self {
         Self { live: true, params, ..self }
+    }
+
+    /// The same conjunct, asked for the first [`TRIAL`] rows of a morsel only; the others are kept.
+    #[must_use]
+    pub fn on_trial(self) -> Self {
+        Self { is_trial: true, ..self }
     }
 
     /// A boolean for each row of the fragment.
@@ -125,6 +135,8 @@ impl FilterStep {
         reading.fetch(&prepared).await?;
         let started = Instant::now();
         let mut stream = prepared.start(&reading.held, STEP, reading.context())?;
+        // On trial, rows that aren't asked are put out too.
+        stream.remember(&|segment| !self.is_trial && reading.is_put_out(segment));
         let (mut kept, mut left) = (BooleanBufferBuilder::new(count as usize), count as usize);
         while left > 0 {
             let rows = left.min(STEP);
@@ -136,6 +148,7 @@ impl FilterStep {
         }
         let kept = kept.finish();
         self.counts.add(count, kept.count_set_bits() as u64, started.elapsed());
+        reading.remember(asked, stream.remembered());
         Ok(match asked {
             Some(asked) => scatter(asked, &kept),
             None => kept,
@@ -159,8 +172,8 @@ impl FilterStep {
             return Ok(None);
         }
         let pages = segments.dictionaries(&segment);
-        // A value takes some eight bytes. There is nothing to win where there are more of them than rows.
-        if pages.iter().map(|page| page.end - page.start).sum::<u64>() / 8 > count {
+        // A value takes some eight bytes. There is nothing to win unless there are far fewer of them than rows.
+        if pages.iter().map(|page| page.end - page.start).sum::<u64>() / 4 > count {
             return Ok(None);
         }
         reading.fetch_ranges(pages.clone(), &pages).await?;
@@ -228,6 +241,11 @@ pub(super) async fn filter(
         if count == 0 {
             continue;
         }
+        let (asked, spared) = match step.is_trial && count > TRIAL {
+            true => split_at(asked.as_ref(), TRIAL as usize, part.rows.len() as usize),
+            false => (asked, None),
+        };
+        let count = if spared.is_some() { TRIAL } else { count };
         let passed = match step.run(part, asked.as_ref(), count, reading).await {
             Err(ScanError::Plan { .. }) if step.live => {
                 reading.dropped.failures += 1;
@@ -238,6 +256,10 @@ pub(super) async fn filter(
         let dropped = count - passed.count_set_bits() as u64;
         let dropped_so_far = if step.live { &mut reading.dropped.live } else { &mut reading.dropped.fixed };
         *dropped_so_far += dropped;
+        let passed = match &spared {
+            Some(spared) => &passed | spared,
+            None => passed,
+        };
         let passed = match (unproven, &selected) {
             (None, _) => passed,
             (Some(unproven), None) => &passed | &!unproven,
@@ -250,6 +272,26 @@ pub(super) async fn filter(
         selected = (left < passed.len()).then_some(passed);
     }
     Ok(selected)
+}
+
+/// The first so many of the set bits (of all of `len` bits, when absent), and the others.
+pub(super) fn split_at(
+    bits: Option<&BooleanBuffer>,
+    count: usize,
+    len: usize,
+) -> (Option<BooleanBuffer>, Option<BooleanBuffer>) {
+    let end = match bits {
+        Some(bits) => bits.set_indices().nth(count).unwrap_or(len),
+        None => count.min(len),
+    };
+    let mut before = BooleanBufferBuilder::new(len);
+    before.append_n(end, true);
+    before.append_n(len - end, false);
+    let before = before.finish();
+    match bits {
+        Some(bits) => (Some(bits & &before), Some(bits & &!&before)),
+        None => (Some(before.clone()), Some(!&before)),
+    }
 }
 
 /// The steps, those first that drop a row most cheaply; none is moved across one that can fail.

@@ -15,17 +15,20 @@ mod prepared;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanBufferBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
+use arrow::compute::filter as filter_array;
+use arrow::error::ArrowError;
 use datafusion_common::{DataFusionError, internal_datafusion_err};
 use object_store::path::Path;
-use trommel_planner::plan::PlanRef;
+use trommel_planner::plan::{PlanRef, SegmentId};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
-pub use self::filter::{FilterStep, StepCounts};
+pub use self::filter::{FilterStep, StepCounts, TRIAL};
 pub use self::group::group_by_columns;
 
 use self::prepared::{Context, Part, Prepared, Stream};
@@ -33,7 +36,7 @@ use crate::ScanError;
 use crate::fragment::OpenFragment;
 use crate::io::{FetchedRanges, RangeReader};
 use crate::lower::ReadPlan;
-use crate::segments::SegmentReader;
+use crate::segments::{SegmentReader, without_slack};
 
 /// The rows of a morsel, and what is known of them.
 #[derive(Debug, Clone, Copy)]
@@ -143,18 +146,21 @@ pub async fn read_morsel(
         dropped: Dropped::default(),
     };
     for part in Part::of(morsel.rows, fragment.metadata.row_groups()) {
-        let mut reading = Reading::new(fragment, io, batches.dropped);
+        let unproven = unproven(&part, morsel.proven);
+        // Proven rows aren't decoded for filters.
+        let shared = !steps.is_empty() && unproven.is_none();
+        let put_out = if shared { put_out(plan, &part, fragment)? } else { BTreeSet::new() };
+        let mut reading = Reading::new(fragment, io, put_out, batches.dropped);
         if morsel.at_once {
             reading.fetch_all(steps.iter().map(|step| step.plan()).chain([plan.projection()]), &part).await?;
         }
-        let unproven = unproven(&part, morsel.proven);
         let selected = filter::filter(&steps, &part, unproven.as_ref(), &mut reading).await?;
         let survivors = selected.as_ref().map_or(part.rows.len() as usize, BooleanBuffer::count_set_bits);
         if survivors > 0 {
             let context = reading.context();
             let output = Prepared::new(plan.projection(), 0, &part, selected.as_ref(), context)?;
             reading.fetch(&output).await?;
-            batches.parts.push_back((output.start(&reading.held, batch, reading.context())?, survivors));
+            batches.parts.push_back((reading.start(&output, selected.as_ref(), batch)?, survivors));
             batches.rows += survivors as u64;
         }
         batches.rows_decoded += reading.rows_decoded;
@@ -182,18 +188,101 @@ fn unproven(part: &Part, proven: &RowRanges<FragmentRows>) -> Option<BooleanBuff
     Some(bits.finish())
 }
 
-/// The bytes at hand of one part, and getting more.
+/// The segments that the output of a part is made of.
+fn put_out(plan: &ReadPlan, part: &Part, fragment: &OpenFragment) -> Result<BTreeSet<SegmentId>, ScanError> {
+    let context = Context { path: &fragment.fragment.location, segments: &fragment.segments };
+    let output = Prepared::new(plan.projection(), 0, part, None, context)?;
+    Ok(output.reads().iter().map(|read| read.segment).collect())
+}
+
+/// What is at hand of one part, bytes and columns, and getting more.
 struct Reading<'a> {
     fragment: &'a OpenFragment,
     io: &'a RangeReader,
     held: FetchedRanges,
+    /// The segments that will be put out.
+    put_out: BTreeSet<SegmentId>,
+    /// Those of them that a filter has decoded, for which rows of the part.
+    decoded: BTreeMap<SegmentId, Decoded>,
     rows_decoded: u64,
     dropped: Dropped,
 }
 
+/// A column that was decoded for some rows of a part (all, when absent).
+struct Decoded {
+    rows: Option<BooleanBuffer>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Decoded {
+    /// The values of the selected rows, which are among those that were decoded.
+    fn select(&self, selected: Option<&BooleanBuffer>) -> Result<Vec<ArrayRef>, ArrowError> {
+        let Some(selected) = selected else { return Ok(self.arrays.clone()) };
+        let selected = match &self.rows {
+            None => selected.clone(),
+            Some(rows) => {
+                let rows = BooleanArray::new(rows.clone(), None);
+                filter_array(&BooleanArray::new(selected.clone(), None), &rows)?.as_boolean().values().clone()
+            }
+        };
+        let mut at = 0;
+        let select = |array: &ArrayRef| {
+            let bits = selected.slice(at, array.len());
+            at += array.len();
+            match bits.count_set_bits() {
+                all if all == array.len() => Ok(Arc::clone(array)),
+                few => {
+                    let kept = filter_array(array, &BooleanArray::new(bits, None))?;
+                    Ok(if few * 4 < array.len() { without_slack(kept) } else { kept })
+                }
+            }
+        };
+        self.arrays.iter().map(select).collect()
+    }
+}
+
 impl<'a> Reading<'a> {
-    fn new(fragment: &'a OpenFragment, io: &'a RangeReader, dropped: Dropped) -> Self {
-        Self { fragment, io, held: FetchedRanges::default(), rows_decoded: 0, dropped }
+    fn new(
+        fragment: &'a OpenFragment,
+        io: &'a RangeReader,
+        put_out: BTreeSet<SegmentId>,
+        dropped: Dropped,
+    ) -> Self {
+        let (held, decoded) = (FetchedRanges::default(), BTreeMap::new());
+        Self { fragment, io, held, put_out, decoded, rows_decoded: 0, dropped }
+    }
+
+    /// Whether a segment will be put out, and isn't decoded yet.
+    fn is_put_out(&self, segment: &SegmentId) -> bool {
+        self.put_out.contains(segment) && !self.decoded.contains_key(segment)
+    }
+
+    /// Keeps columns that a filter has decoded for the rows that it was asked.
+    fn remember(&mut self, rows: Option<&BooleanBuffer>, columns: Vec<(SegmentId, Vec<ArrayRef>)>) {
+        for (segment, arrays) in columns {
+            self.decoded.entry(segment).or_insert_with(|| Decoded { rows: rows.cloned(), arrays });
+        }
+    }
+
+    /// Starts the output, which takes what filters have decoded.
+    fn start(
+        &self,
+        output: &Prepared,
+        selected: Option<&BooleanBuffer>,
+        batch: usize,
+    ) -> Result<Stream, ScanError> {
+        let (mut decoded, mut failed) = (BTreeMap::new(), None);
+        for (segment, column) in &self.decoded {
+            match column.select(selected) {
+                Ok(arrays) => _ = decoded.insert(*segment, arrays),
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) => Err(self.context().error(error)),
+            None => output
+                .start_with(&self.held, batch, self.context(), &mut |segment| decoded.get(segment).cloned()),
+        }
     }
 
     fn path(&self) -> &'a Path {
@@ -237,7 +326,8 @@ impl<'a> Reading<'a> {
     /// The bytes that a prepared plan reads, and those of them that are dictionary pages.
     fn reach(&self, prepared: &Prepared) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
         let segments = self.segments();
-        let reads = prepared.reads();
+        let mut reads = prepared.reads();
+        reads.retain(|read| !self.decoded.contains_key(&read.segment));
         let ranges = reads.iter().flat_map(|read| segments.reach(&read.segment, &read.rows));
         let dictionaries = reads.iter().flat_map(|read| segments.dictionaries(&read.segment));
         (ranges.collect(), dictionaries.collect())

@@ -119,18 +119,36 @@ impl Prepared {
         batch: usize,
         context: Context<'_>,
     ) -> Result<Stream, ScanError> {
+        self.start_with(bytes, batch, context, &mut |_| None)
+    }
+
+    /// The same, with what is decoded already of segments.
+    pub fn start_with(
+        &self,
+        bytes: &dyn HeldBytes,
+        batch: usize,
+        context: Context<'_>,
+        decoded: &mut dyn FnMut(&SegmentId) -> Option<Vec<ArrayRef>>,
+    ) -> Result<Stream, ScanError> {
         Ok(match self {
-            Self::Segment { read, field } => Stream::Segment(
-                Box::new(context.segments.open(read, bytes, batch)?),
-                Arc::clone(field),
-                read.segment,
-            ),
+            Self::Segment { read, field } => {
+                let stream = match decoded(&read.segment) {
+                    Some(arrays) => context.segments.reopen(&read.segment, arrays)?,
+                    None => context.segments.open(read, bytes, batch)?,
+                };
+                Stream::Segment(SegmentColumn {
+                    stream: Box::new(stream),
+                    field: Arc::clone(field),
+                    segment: read.segment,
+                    seen: None,
+                })
+            }
             Self::Pack { fields, columns } => {
-                let columns = columns.iter().map(|column| column.start(bytes, batch, context));
+                let columns = columns.iter().map(|column| column.start_with(bytes, batch, context, decoded));
                 Stream::Pack(fields.clone(), columns.collect::<Result<_, _>>()?)
             }
             Self::Eval { expression, input } => {
-                Stream::Eval(expression.clone(), Box::new(input.start(bytes, batch, context)?))
+                Stream::Eval(expression.clone(), Box::new(input.start_with(bytes, batch, context, decoded)?))
             }
         })
     }
@@ -154,18 +172,47 @@ pub(super) fn of_group(
 /// The value of a plan for the selected rows of a part, in order.
 #[derive(Debug)]
 pub(super) enum Stream {
-    Segment(Box<SegmentStream>, FieldRef, SegmentId),
+    Segment(SegmentColumn),
     Pack(Fields, Vec<Stream>),
     Eval(BoundExpression, Box<Stream>),
 }
 
+/// A segment that is being decoded.
+#[derive(Debug)]
+pub(super) struct SegmentColumn {
+    stream: Box<SegmentStream>,
+    field: FieldRef,
+    segment: SegmentId,
+    /// All that was decoded so far, where that is remembered.
+    seen: Option<Vec<ArrayRef>>,
+}
+
 impl Stream {
+    /// Remembers what is decoded of some segments.
+    pub fn remember(&mut self, which: &dyn Fn(&SegmentId) -> bool) {
+        match self {
+            Self::Segment(column) => column.seen = which(&column.segment).then(Vec::new),
+            Self::Pack(_, columns) => columns.iter_mut().for_each(|column| column.remember(which)),
+            Self::Eval(_, input) => input.remember(which),
+        }
+    }
+
+    /// What was remembered.
+    pub fn remembered(self) -> Vec<(SegmentId, Vec<ArrayRef>)> {
+        match self {
+            Self::Segment(column) => column.seen.map(|seen| (column.segment, seen)).into_iter().collect(),
+            Self::Pack(_, columns) => columns.into_iter().flat_map(Self::remembered).collect(),
+            Self::Eval(_, input) => input.remembered(),
+        }
+    }
+
     /// The values of the next `rows` rows.
     pub fn next(&mut self, rows: usize, params: &[ScalarValue], path: &Path) -> Result<ArrayRef, ScanError> {
         match self {
-            Self::Segment(stream, field, segment) => {
+            Self::Segment(SegmentColumn { stream, field, segment, seen }) => {
                 let array = stream.next(rows)?;
                 check(&array, field, segment, path)?;
+                seen.iter_mut().for_each(|seen| seen.push(Arc::clone(&array)));
                 Ok(array)
             }
             Self::Pack(fields, columns) => {

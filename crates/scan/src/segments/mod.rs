@@ -35,6 +35,7 @@ use trommel_planner::rows::{RowGroupRows, RowRanges};
 pub use self::dictionary::CodeTable;
 pub use self::read::SegmentRead;
 pub use self::stream::SegmentStream;
+pub(crate) use self::stream::without_slack;
 
 use self::chunk::{Chunk, ChunkBytes, Chunks};
 use self::dictionary::{AsData, Lookup};
@@ -109,7 +110,7 @@ impl SegmentReader {
         let SegmentRead { segment, rows, keep } = read;
         let place = self.place(segment)?;
         if rows.is_empty() {
-            return Ok(SegmentStream::empty(place));
+            return Ok(SegmentStream::decoded(place, Vec::new()));
         }
         let chunks = self.chunks(&place, rows, bytes)?;
         let levels = self.levels.of(&self.metadata, segment.column).map_err(|e| place.error(e))?;
@@ -119,6 +120,14 @@ impl SegmentReader {
             Ok(ParquetRecordBatchReader::try_new_with_row_groups(levels, &chunks, batch, selection)?)
         })?;
         Ok(SegmentStream::new(place, reader, rows.len(), keep.clone()))
+    }
+
+    /// Rows of the segment that were decoded earlier, as a stream.
+    ///
+    /// # Errors
+    /// When there is no such segment.
+    pub fn reopen(&self, segment: &SegmentId, arrays: Vec<ArrayRef>) -> Result<SegmentStream, ScanError> {
+        Ok(SegmentStream::decoded(self.place(segment)?, arrays))
     }
 
     /// Exactly these rows of the segment, as one array of the column's type in the file's Arrow schema.

@@ -44,8 +44,10 @@ impl SegmentStream {
         Self { place, reader: Some(reader), to_decode: rows, keep, ready: VecDeque::new(), ready_rows: 0 }
     }
 
-    pub(super) fn empty(place: Place) -> Self {
-        Self { place, reader: None, to_decode: 0, keep: None, ready: VecDeque::new(), ready_rows: 0 }
+    /// Rows that are decoded already.
+    pub(super) fn decoded(place: Place, arrays: Vec<ArrayRef>) -> Self {
+        let ready_rows = arrays.iter().map(|array| array.len()).sum();
+        Self { place, reader: None, to_decode: 0, keep: None, ready: arrays.into(), ready_rows }
     }
 
     /// The next `rows` wanted rows, as an array of the column's type in the file's Arrow schema.
@@ -123,7 +125,7 @@ impl std::fmt::Debug for SegmentStream {
 }
 
 /// Views of a few values without the pages that they point into.
-fn without_slack(array: ArrayRef) -> ArrayRef {
+pub(crate) fn without_slack(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Utf8View => std::sync::Arc::new(array.as_string_view().gc()),
         DataType::BinaryView => std::sync::Arc::new(array.as_binary_view().gc()),

@@ -344,3 +344,20 @@ fn plans_of_a_scan() {
         input = pack: struct of 0 × 350
     ");
 }
+
+/// A conjunct on trial drops rows among the first it is asked for, and no others.
+#[test]
+fn a_conjunct_on_trial_spares_most_rows() {
+    use super::filter::split_at;
+    let bits: BooleanBuffer = (0..100).map(|at| at % 3 == 0).collect();
+    for bits in [None, Some(&bits)] {
+        let all: Vec<_> = bits.map_or((0..100).collect(), |bits| bits.set_indices().collect());
+        for count in [0, 1, 10, 33, 34, 100, 200] {
+            let (asked, spared) = split_at(bits, count, 100);
+            let (asked, spared): (Vec<_>, Vec<_>) =
+                (asked.unwrap().set_indices().collect(), spared.unwrap().set_indices().collect());
+            assert_eq!([asked.clone(), spared].concat(), all);
+            assert_eq!(asked.len(), count.min(all.len()));
+        }
+    }
+}
