@@ -16,7 +16,7 @@ use trommel_planner::pruning::{PrunePredicate, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{StepCounts, group_by_columns};
 
-use super::gate::{Admission, Gate, Saving};
+use super::gate::{Admission, Gate, Savings};
 use super::members::{bounds, mapped};
 use super::trust::trusted;
 use super::{LiveFilter, SortKey};
@@ -164,13 +164,14 @@ impl LiveFilters {
 
     /// The conjuncts of every filter's present form that are to be evaluated for the rows of one more
     /// morsel.
-    pub fn conjuncts(&self, when: LiveRowFilters, saving: Saving) -> Vec<LiveConjunct> {
+    pub fn conjuncts(&self, when: LiveRowFilters, savings: Savings) -> Vec<LiveConjunct> {
         let mut open = Vec::new();
         if when == LiveRowFilters::Never {
             return open;
         }
         for slot in &self.filters {
             let Some(Form { compiled, values }) = self.present_form(slot) else { continue };
+            let saving = savings.of(slot.filter.as_ref().map(LiveFilter::origin));
             for (at, conjunct) in compiled.rows.iter().enumerate() {
                 let gate = slot.gate(at, conjunct);
                 let admission = match when {

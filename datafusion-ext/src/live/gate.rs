@@ -4,12 +4,15 @@
 //!
 //! A live filter always judges zones, which costs next to nothing. Asking it of every row pays only if it
 //! drops enough of them. What it costs and drops is measured while the scan runs; what a dropped row saves
-//! is estimated ([`Saving`]).
+//! is estimated ([`Savings`]).
 
 use std::sync::Arc;
 
+use datafusion::physical_plan::joins::PartitionMode;
 use parking_lot::Mutex;
 use trommel_scan::execute::{StepCounts, TRIAL};
+
+use super::Origin;
 
 /// Fewer rows than this tell too little to decide by while a gate is open.
 const SAMPLE: u64 = 16 << 10;
@@ -18,20 +21,40 @@ const TRIAL_SHARE: f64 = 0.7;
 /// A closed gate stays closed for at most this many morsels before there is another trial.
 const LONGEST_PAUSE: u32 = 64;
 
-/// What dropping a row saves.
+/// What rows save that live filters drop, in nanoseconds each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Savings {
+    /// What the filter's producer does with a row to drop it itself.
+    pub probing: f64,
+    /// Sending a row to the partition where it is probed.
+    pub moving: f64,
+    /// Decoding the output columns.
+    pub decoding: f64,
+}
+
+impl Savings {
+    /// Those of a filter of this origin.
+    pub fn of(&self, origin: Option<&Origin>) -> Saving {
+        let is_moved = matches!(origin, Some(Origin::Join { mode: PartitionMode::Partitioned, .. }));
+        let moving = if is_moved { self.moving } else { 0.0 };
+        Saving { work_above: self.probing + moving, decoding: self.decoding }
+    }
+}
+
+/// What a row saves that one live filter drops, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Saving {
-    /// The work of the operators above, in nanoseconds.
-    pub work_above: f64,
-    /// Decoding the output columns, in nanoseconds.
-    pub decoding: f64,
+    /// The work of the operators above.
+    work_above: f64,
+    /// Decoding the output columns.
+    decoding: f64,
 }
 
 /// Where more than one row in so many is kept, runs of dropped rows are too short for decoding to skip them.
 const SPARSE: u64 = 50;
 
 impl Saving {
-    /// The same in nanoseconds where so many of some rows are kept.
+    /// The same where so many of some rows are kept.
     fn nanos(&self, asked: u64, kept: u64) -> f64 {
         if kept.saturating_mul(SPARSE) < asked { self.work_above + self.decoding } else { self.work_above }
     }
@@ -138,6 +161,16 @@ mod tests {
         assert!(full == 1 && (10..40).contains(&trials), "{full}, {trials}");
         let (full, _) = asked(&gate, 200, 0.0, 20.0);
         assert!(full > 120, "it opens again when it begins to drop rows: {full}");
+    }
+
+    #[test]
+    fn rows_that_would_be_moved_save_more() {
+        let savings = Savings { probing: 6.0, moving: 30.0, decoding: 50.0 };
+        let join = |mode| Origin::Join { join_type: datafusion::common::JoinType::Inner, mode };
+        let above = |origin: Option<&Origin>| savings.of(origin).work_above;
+        assert_eq!(above(Some(&join(PartitionMode::Partitioned))), 36.0);
+        assert_eq!(above(Some(&join(PartitionMode::CollectLeft))), 6.0);
+        assert_eq!((above(Some(&Origin::Other)), above(None)), (6.0, 6.0));
     }
 
     #[test]

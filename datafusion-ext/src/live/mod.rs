@@ -25,7 +25,7 @@ use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
 use arrow::datatypes::Schema;
 
 pub use filters::{Judgement, LiveConjunct, LiveFilters};
-pub use gate::Saving;
+pub use gate::Savings;
 pub use origin::{Extreme, Origin, SortKey};
 
 /// A predicate handed down by a running operator, in terms of the table's columns.

@@ -3,11 +3,12 @@
 //! Decoding a segment, a step at a time.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_empty_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, GenericByteViewArray, new_empty_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::{concat, filter};
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::{ByteViewType, DataType, FieldRef};
 use datafusion_common::{DataFusionError, exec_err};
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
@@ -124,13 +125,19 @@ impl std::fmt::Debug for SegmentStream {
     }
 }
 
-/// Views of a few values without the pages that they point into.
+/// Views of a few values without the pages that they point into, where those are far larger. A dictionary
+/// mostly isn't: many views point at the same value of it.
 pub(crate) fn without_slack(array: ArrayRef) -> ArrayRef {
-    match array.data_type() {
-        DataType::Utf8View => std::sync::Arc::new(array.as_string_view().gc()),
-        DataType::BinaryView => std::sync::Arc::new(array.as_binary_view().gc()),
-        _ => array,
+    fn compact<T: ByteViewType>(views: &GenericByteViewArray<T>) -> Option<ArrayRef> {
+        let held: usize = views.data_buffers().iter().map(|buffer| buffer.len()).sum();
+        (held > 4 * views.total_buffer_bytes_used()).then(|| Arc::new(views.gc()) as ArrayRef)
     }
+    let compacted = match array.data_type() {
+        DataType::Utf8View => compact(array.as_string_view()),
+        DataType::BinaryView => compact(array.as_binary_view()),
+        _ => None,
+    };
+    compacted.unwrap_or(array)
 }
 
 /// Arrays of one type, one after the other.
@@ -166,5 +173,31 @@ impl Place {
 
     fn plan_error(&self, source: DataFusionError) -> ScanError {
         ScanError::Plan { path: self.path.clone(), source: Box::new(source) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::StringViewArray;
+
+    use super::*;
+
+    #[test]
+    fn a_few_views_let_go_of_a_large_page_but_many_share_a_dictionary() {
+        let held = |array: &ArrayRef| -> usize {
+            array.as_string_view().data_buffers().iter().map(|buffer| buffer.len()).sum()
+        };
+        let page: StringViewArray =
+            (0..1000).map(|i| Some(format!("a string of some length, {i}"))).collect();
+        let few: ArrayRef = Arc::new(page.slice(10, 2));
+        let compacted = without_slack(Arc::clone(&few));
+        assert_eq!(&compacted, &few);
+        assert!(held(&few) > 20_000 && held(&compacted) < 100);
+
+        let dictionary = page.slice(0, 10).gc();
+        let views = (0..1000).map(|i| dictionary.views()[i % 10]).collect::<Vec<_>>();
+        let many: ArrayRef =
+            Arc::new(StringViewArray::new(views.into(), dictionary.data_buffers().to_vec(), None));
+        assert_eq!(held(&without_slack(Arc::clone(&many))), held(&many));
     }
 }
