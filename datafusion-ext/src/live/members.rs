@@ -27,8 +27,9 @@ use trommel_planner::index::TableCol;
 
 /// No map has more values than this, half a megabyte of bits.
 const MOST_VALUES: u64 = 1 << 22;
-/// A value costs as much to ask as so many rows, at the least: whatever asks a row asks many more.
-const ROWS_PER_VALUE: u64 = 4;
+/// There must be so many rows to a value: asking one takes as long as the look-ups of many rows in a map, and
+/// a filter that isn't worth asking rows has been turned into a map for nothing.
+const ROWS_PER_VALUE: u64 = 16;
 /// How many values are asked at a time.
 const STEP: i64 = 1 << 16;
 
@@ -268,13 +269,13 @@ mod tests {
     }
 
     #[rstest]
-    #[case::plain(Hidden::of(column("n")), 100, Some(-10..=10), true)]
-    #[case::below_something_else(Not::of(Hidden::of(column("n"))).unwrap(), 100, Some(-10..=10), true)]
-    #[case::as_many_values_as_rows(Hidden::of(column("n")), 20, Some(-10..=10), false)]
-    #[case::unknown_values(Hidden::of(column("n")), 100, None, false)]
-    #[case::no_values(Hidden::of(column("n")), 100, Some(1..=0), false)]
-    #[case::every_number(Hidden::of(column("n")), 100, Some(i64::MIN..=i64::MAX), false)]
-    #[case::not_opaque(Compare::of(CompareOp::Gt, column("n"), BoundExpression::literal(5i32.into())).unwrap(), 100, Some(-10..=10), false)]
+    #[case::plain(Hidden::of(column("n")), 400, Some(-10..=10), true)]
+    #[case::below_something_else(Not::of(Hidden::of(column("n"))).unwrap(), 400, Some(-10..=10), true)]
+    #[case::too_many_values_for_the_rows(Hidden::of(column("n")), 300, Some(-10..=10), false)]
+    #[case::unknown_values(Hidden::of(column("n")), 400, None, false)]
+    #[case::no_values(Hidden::of(column("n")), 400, Some(1..=0), false)]
+    #[case::every_number(Hidden::of(column("n")), 400, Some(i64::MIN..=i64::MAX), false)]
+    #[case::not_opaque(Compare::of(CompareOp::Gt, column("n"), BoundExpression::literal(5i32.into())).unwrap(), 400, Some(-10..=10), false)]
     fn what_is_mapped(
         #[case] conjunct: BoundExpression,
         #[case] rows: u64,
