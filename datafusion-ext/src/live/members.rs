@@ -273,7 +273,7 @@ mod tests {
     #[case::below_something_else(Not::of(Hidden::of(column("n"))).unwrap(), 400, Some(-10..=10), true)]
     #[case::too_many_values_for_the_rows(Hidden::of(column("n")), 300, Some(-10..=10), false)]
     #[case::unknown_values(Hidden::of(column("n")), 400, None, false)]
-    #[case::no_values(Hidden::of(column("n")), 400, Some(1..=0), false)]
+    #[case::no_values(Hidden::of(column("n")), 400, Some(RangeInclusive::new(1, 0)), false)]
     #[case::every_number(Hidden::of(column("n")), 400, Some(i64::MIN..=i64::MAX), false)]
     #[case::not_opaque(Compare::of(CompareOp::Gt, column("n"), BoundExpression::literal(5i32.into())).unwrap(), 400, Some(-10..=10), false)]
     fn what_is_mapped(

@@ -188,7 +188,7 @@ mod tests {
         store.set_counting(false);
         let result = store.get(&path).await.unwrap();
         assert!(matches!(result.payload, GetResultPayload::File(..)));
-        store.get_ranges(&path, &[0..10]).await.unwrap();
+        store.get_ranges(&path, &[0..10, 20..30]).await.unwrap();
         assert_eq!(store.reads(), Reads { requests: 1, bytes: 5 });
     }
 

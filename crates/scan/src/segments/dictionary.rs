@@ -40,7 +40,7 @@ impl CodeTable {
 
     /// Whether no row can be kept, if some of them may be NULL or not.
     pub fn keeps_none(&self, nullable: bool) -> bool {
-        !(nullable && self.null) && !self.entries.contains(&KEPT)
+        !((nullable && self.null) || self.entries.contains(&KEPT))
     }
 
     /// Whether every row is kept, if some of them may be NULL or not.

@@ -95,7 +95,7 @@ fn read(
 ) -> Result<Output, ScanError> {
     let projection: Vec<_> = projection.iter().map(|c| TableCol(*c)).collect();
     let plan = ReadPlan::new(&fixture.fragment, &projection, &counted(conjuncts))?;
-    let morsel = Morsel { rows, proven, live: &[], at_once: rows.range_count() % 2 == 0 };
+    let morsel = Morsel { rows, proven, live: &[], at_once: rows.range_count().is_multiple_of(2) };
     collect(block_on(read_morsel(&fixture.fragment, &plan, morsel, &fixture.io, STEP))?, &plan)
 }
 

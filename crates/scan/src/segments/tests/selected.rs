@@ -12,7 +12,7 @@ use super::*;
 fn keeps(salt: u64, value: Option<&str>) -> bool {
     let mut hasher = DefaultHasher::new();
     (salt, value).hash(&mut hasher);
-    hasher.finish() % 3 == 0
+    hasher.finish().is_multiple_of(3)
 }
 
 fn kept(salt: u64, array: &dyn Array) -> Vec<bool> {
@@ -51,7 +51,7 @@ proptest! {
             (0..rows.len() as usize).map(|at| selected[at % selected.len()]).collect();
         let indices: UInt64Array =
             rows.iter().flatten().zip(&selected).filter(|(_, keep)| *keep).map(|(row, _)| row).collect();
-        for at in 0..columns.len() {
+        for (at, (name, _)) in columns.iter().enumerate() {
             let segment = SegmentId { row_group: 0, column: FragmentCol(at) };
             let data_type = metadata.schema().field(at).data_type();
             let read = reader.read(&segment, &rows, Some(&selected));
@@ -65,7 +65,7 @@ proptest! {
                 prop_assert_eq!(got.len(), left.min(step));
                 prop_assert_eq!(got.data_type(), data_type);
                 let text = |array: &ArrayRef| kept(7, array);
-                prop_assert_eq!(text(&got), text(&expect), "{}", columns[at].0);
+                prop_assert_eq!(text(&got), text(&expect), "{}", name);
                 left -= got.len();
             }
             prop_assert!(stream.next(1).is_err());
@@ -87,7 +87,7 @@ proptest! {
         let selected: BooleanBuffer =
             (0..rows.len() as usize).map(|at| selected[at % selected.len()]).collect();
         let mut asked = 0;
-        for at in 0..columns.len() {
+        for (at, (name, _)) in columns.iter().enumerate() {
             let segment = SegmentId { row_group: 0, column: FragmentCol(at) };
             if !reader.has_dictionary(&segment) {
                 continue;
@@ -107,7 +107,7 @@ proptest! {
             for ((row, got), selected) in rows.iter().flatten().zip(&got).zip(&selected) {
                 let touched = read.rows.overlaps(&(row..row + 1));
                 prop_assert!(touched || !selected);
-                prop_assert_eq!(got, touched && expect[row as usize], "row {} of {}", row, columns[at].0);
+                prop_assert_eq!(got, touched && expect[row as usize], "row {} of {}", row, name);
             }
         }
         prop_assert!(asked > 20, "{asked} columns have a dictionary");
