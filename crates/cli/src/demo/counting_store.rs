@@ -7,7 +7,7 @@
 //! request. Listings and `HEAD` requests move no file content and aren't counted.
 //!
 //! While it counts, the store hands out no descriptor of a local file
-//! ([`GetResultPayload::File`](object_store::GetResultPayload::File)), of which a reader could read whatever it
+//! ([`GetResultPayload::File`]), of which a reader could read whatever it
 //! likes unseen, but streams it. That takes longer, so what is timed isn't counted.
 
 use std::fmt;
