@@ -247,3 +247,27 @@ impl PageReader for AsData {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// The last entry is NULL's, which counts only where a row may be NULL.
+    #[rstest]
+    #[case::all(&[Some(true), Some(true)], [true, true], [false, false])]
+    #[case::all_but_null(&[Some(true), None], [true, false], [false, false])]
+    #[case::null_alone(&[Some(false), Some(true)], [false, false], [true, false])]
+    #[case::none(&[Some(false), Some(false)], [false, false], [true, true])]
+    #[case::some(&[Some(true), None, Some(true)], [false, false], [false, false])]
+    fn what_a_table_says_of_all_rows(
+        #[case] values: &[Option<bool>],
+        #[case] all: [bool; 2],
+        #[case] none: [bool; 2],
+    ) {
+        let table = CodeTable::new(&BooleanArray::from(values.to_vec())).unwrap();
+        assert_eq!([false, true].map(|nullable| table.keeps_all(nullable)), all);
+        assert_eq!([false, true].map(|nullable| table.keeps_none(nullable)), none);
+    }
+}
