@@ -41,6 +41,8 @@ struct Node {
     facts: Facts,
     can_fail: bool,
     volatile: bool,
+    strict: bool,
+    cost: Cost,
     scope: Scope,
 }
 
@@ -106,8 +108,14 @@ impl BoundExpression {
         let hash = hash(&kind, &children);
         let can_fail = facts.errors == Errors::Possible || children.iter().any(Self::can_fail);
         let volatile = facts.volatile || children.iter().any(Self::is_volatile);
+        let strict = match (&kind, facts.nulls) {
+            (ExprKind::Root(_), _) => true,
+            (_, Nulls::Strict { .. }) => children.iter().any(Self::is_strict),
+            (_, Nulls::Other) => false,
+        };
+        let cost = children.iter().map(Self::cost).fold(facts.cost, Cost::max);
         let scope = Scope::of(&kind, &children);
-        Self(Arc::new(Node { kind, children, field, hash, facts, can_fail, volatile, scope }))
+        Self(Arc::new(Node { kind, children, field, hash, facts, can_fail, volatile, strict, cost, scope }))
     }
 
     /// The root, with this field.
@@ -199,6 +207,21 @@ impl BoundExpression {
     /// Whether any node of the tree may give another value for the same input.
     pub fn is_volatile(&self) -> bool {
         self.0.volatile
+    }
+
+    /// Whether the whole tree is NULL wherever the roots it reads are.
+    pub fn is_strict(&self) -> bool {
+        self.0.strict
+    }
+
+    /// What the dearest node of the tree costs.
+    pub fn cost(&self) -> Cost {
+        self.0.cost
+    }
+
+    /// Whether the tree reads no root.
+    pub fn is_constant(&self) -> bool {
+        self.0.scope == Scope::Constant
     }
 
     /// Whether the tree reads no root but those of `whole`.

@@ -14,18 +14,26 @@ use super::{PlanError, PlanRef};
 pub struct Shape {
     /// The field of the value. Its name is a label and means nothing.
     pub field: FieldRef,
-    /// How many rows the value has.
+    /// How many rows the value has; of a filtered one, how many it was chosen from.
     pub rows: u64,
+    /// Whether only some of the rows may be there, which can't be told without reading.
+    pub filtered: bool,
 }
 
 impl Shape {
     /// The shape of a value with this field and this many rows.
     pub fn new(field: FieldRef, rows: u64) -> Self {
-        Self { field, rows }
+        Self { field, rows, filtered: false }
+    }
+
+    /// The shape of a value with this field for the same rows.
+    #[must_use]
+    pub fn with_field(&self, field: FieldRef) -> Self {
+        Self { field, ..*self }
     }
 
     /// Checks that a value of this shape can stand where one of shape `wanted` is expected: the same
-    /// type, as many rows, and NULL only if NULL is expected.
+    /// type, as many rows, and NULL only if NULL is expected. Filtered rows don't stand for all of them.
     pub(crate) fn check_fits(&self, wanted: &Shape, what: impl FnOnce() -> String) -> Result<(), PlanError> {
         if !fits(&self.field, &wanted.field) {
             let describe = |field: &Field| (field.data_type().clone(), field.is_nullable());
@@ -34,6 +42,9 @@ impl Shape {
         }
         if self.rows != wanted.rows {
             return Err(PlanError::Rows { what: what(), expected: wanted.rows, actual: self.rows });
+        }
+        if self.filtered && !wanted.filtered {
+            return Err(PlanError::Filtered { what: what() });
         }
         Ok(())
     }
@@ -89,9 +100,26 @@ impl Children {
         field: &FieldRef,
         map: impl Fn(&PlanRef) -> Result<PlanRef, PlanError> + Send + Sync + 'static,
     ) -> Self {
-        let shapes: Vec<_> = self.shapes().iter().map(|s| Shape::new(Arc::clone(field), s.rows)).collect();
+        let shapes: Vec<_> = self.shapes().iter().map(|s| s.with_field(Arc::clone(field))).collect();
         let source = self.clone();
         Self::lazy(shapes, move |child| map(source.get(child)?))
+    }
+
+    /// Children of other nodes, in this order. Those that are made are taken as they are, the others stay
+    /// unmade and are made where they come from.
+    pub fn pick(sources: Vec<(Children, usize)>) -> Result<Self, PlanError> {
+        let (mut shapes, mut slots) = (Vec::with_capacity(sources.len()), Vec::with_capacity(sources.len()));
+        for (children, child) in &sources {
+            let no_such_child = PlanError::NoSuchChild { child: *child, children: children.len() };
+            shapes.push(children.shapes().get(*child).ok_or(no_such_child)?.clone());
+            let plan = children.made(*child).cloned().map_or_else(OnceLock::new, OnceLock::from);
+            slots.push(Slot { plan, making: Mutex::default() });
+        }
+        let make: Box<Make> = Box::new(move |child| match sources.get(child) {
+            Some((children, child)) => children.get(*child).cloned(),
+            None => Err(PlanError::NoSuchChild { child, children: sources.len() }),
+        });
+        Ok(Self(Arc::new(Inner { shapes: shapes.into(), slots: slots.into(), make: Some(make) })))
     }
 
     /// How many children there are.

@@ -31,10 +31,13 @@ fn write_node(plan: &PlanRef, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::
     write!(f, "{plan}: ")?;
     match plan.field().data_type() {
         // A struct's fields are what its children say.
-        DataType::Struct(fields) => write!(f, "struct of {}", fields.len())?,
+        DataType::Struct(fields) => {
+            write!(f, "struct of {}{}", fields.len(), if plan.field().is_nullable() { "?" } else { "" })?;
+        }
         data_type => f.write_str(&nullable(&(data_type.clone(), plan.field().is_nullable())))?,
     }
-    write!(f, " × {}", plan.rows())?;
+    let some = if plan.shape().filtered { "some of " } else { "" };
+    write!(f, " × {some}{}", plan.rows())?;
     let indent = |f: &mut fmt::Formatter<'_>| write!(f, "\n{:1$}", "", 2 * (depth + 1));
     let mut child = 0;
     while child < plan.children().len() {

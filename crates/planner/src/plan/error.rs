@@ -42,6 +42,12 @@ pub enum PlanError {
         /// How many there are.
         actual: u64,
     },
+    /// A value may lack rows that its reader expects.
+    #[error("{what}: all rows expected, not those that pass a filter")]
+    Filtered {
+        /// Whose value it is.
+        what: String,
+    },
     /// An operator can't have this type of value.
     #[error("{operator} can't make a value of type {data_type}: {detail}")]
     Unsupported {

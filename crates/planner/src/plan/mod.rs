@@ -10,8 +10,12 @@
 //! |---|---|---|
 //! | [`SegmentScan`](operators::SegmentScan) | a column of one row group, decoded | |
 //! | [`Concat`](operators::Concat) | the children's rows, one child after the other | any number |
-//! | [`Pack`](operators::Pack) | a struct | one for each field |
+//! | [`Pack`](operators::Pack) | a struct | one for each field, and perhaps its validity |
+//! | [`ListPack`](operators::ListPack) | a list or a map | elements, offsets, and perhaps its validity |
+//! | [`Take`](operators::Take) | the value at a position | codes, values |
 //! | [`Eval`](operators::Eval) | an expression over the child's value | one |
+//! | [`Filter`](operators::Filter) | the child's, where a predicate is TRUE | input, predicate |
+//! | [`RowIdx`](operators::RowIdx) | the number of the row | |
 //!
 //! A [`PlanRef`] is a node whose common fields are plain fields; what belongs to an operator alone is
 //! behind [`PlanVTable`] and is reached by a checked downcast ([`Plan`]).
@@ -28,7 +32,9 @@ pub use children::{Children, Shape};
 pub use display::TreeDisplay;
 pub use error::PlanError;
 pub use node::{Plan, PlanRef};
-pub use operators::{ConcatPlan, ExpressionScanPlan, PackPlan, SegmentScanPlan};
+pub use operators::{
+    ConcatPlan, ExpressionScanPlan, FilterPlan, ListPackPlan, PackPlan, RowIdxPlan, SegmentScanPlan, TakePlan,
+};
 pub use vtable::{PlanId, PlanVTable};
 
 use crate::index::FragmentCol;

@@ -41,7 +41,7 @@ impl PlanRef {
         &self.0.shape.field
     }
 
-    /// How many rows the plan's value has.
+    /// How many rows the plan's value has; of a filtered one, how many it was chosen from.
     pub fn rows(&self) -> u64 {
         self.0.shape.rows
     }
@@ -57,6 +57,14 @@ impl PlanRef {
     /// When there is no such child, or it can't be made.
     pub fn child(&self, child: usize) -> Result<&PlanRef, PlanError> {
         self.0.children.get(child)
+    }
+
+    /// A value for each row of a child as one for each row of this node, see [`PlanVTable::lift`].
+    ///
+    /// # Errors
+    /// When the operator doesn't take the value.
+    pub fn lift(&self, child: usize, value: PlanRef) -> Result<PlanRef, PlanError> {
+        self.0.operator.lift(self, child, value)
     }
 
     /// What a child is to this node, in a word.

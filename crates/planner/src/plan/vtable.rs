@@ -6,7 +6,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Children, PlanError, Shape};
+use super::{Children, PlanError, PlanRef, Shape};
 
 /// An operator's stable name, for example `trommel.concat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,22 @@ pub trait PlanVTable: Sized + Send + Sync + 'static {
     /// When the operator doesn't take these children.
     fn with_children(data: &Self::Data, shape: &Shape, children: &Children) -> Result<Self::Data, PlanError>;
 
+    /// A value for each row of a child as a value for each row of the node, which is `plan`.
+    ///
+    /// Rows of a child usually are rows of the node, and this is `value` itself; where they aren't (a
+    /// dictionary's values) it is the node over `value`.
+    ///
+    /// # Errors
+    /// When the operator doesn't take the value.
+    fn lift(
+        _data: &Self::Data,
+        _plan: &PlanRef,
+        _child: usize,
+        value: PlanRef,
+    ) -> Result<PlanRef, PlanError> {
+        Ok(value)
+    }
+
     /// What a child is to this node, in a word.
     fn child_name(data: &Self::Data, shape: &Shape, child: usize) -> String;
 
@@ -63,6 +79,7 @@ pub trait PlanVTable: Sized + Send + Sync + 'static {
 /// [`PlanVTable`] with its data, as a trait object.
 pub(super) trait DynOperator: Any + Send + Sync {
     fn with_children(&self, shape: &Shape, children: &Children) -> Result<Arc<dyn DynOperator>, PlanError>;
+    fn lift(&self, plan: &PlanRef, child: usize, value: PlanRef) -> Result<PlanRef, PlanError>;
     fn child_name(&self, shape: &Shape, child: usize) -> String;
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
@@ -73,6 +90,10 @@ pub(super) struct Operator<V: PlanVTable>(pub(super) V::Data);
 impl<V: PlanVTable> DynOperator for Operator<V> {
     fn with_children(&self, shape: &Shape, children: &Children) -> Result<Arc<dyn DynOperator>, PlanError> {
         Ok(Arc::new(Operator::<V>(V::with_children(&self.0, shape, children)?)))
+    }
+
+    fn lift(&self, plan: &PlanRef, child: usize, value: PlanRef) -> Result<PlanRef, PlanError> {
+        V::lift(&self.0, plan, child, value)
     }
 
     fn child_name(&self, shape: &Shape, child: usize) -> String {

@@ -1,6 +1,6 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! What pushdown knows of functions and operators: two registries, open to everyone.
+//! What pushdown knows of functions and operators: registries that are open to everyone.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::pack;
+use super::annotate::annotate;
+use super::{filter, list_pack, pack, take};
 use crate::expr::{BoundExpression, ExprKind, FnId, ScalarFnVTable};
-use crate::plan::{PlanId, PlanRef, PlanVTable};
+use crate::plan::{PlanError, PlanId, PlanRef, PlanVTable};
 
 /// Positions of a plan's children, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +39,11 @@ impl ChildSet {
             [child] => Some(*child),
             _ => None,
         }
+    }
+
+    /// Whether a child is in the set.
+    pub fn contains(&self, child: usize) -> bool {
+        self.0.contains(&child)
     }
 
     /// The children, in order.
@@ -78,6 +84,8 @@ pub enum NodeKey {
     Call(FnId),
     /// A node of another engine.
     Foreign,
+    /// Whatever has no kernel of its own.
+    Any,
 }
 
 impl NodeKey {
@@ -108,6 +116,14 @@ pub type AnnotateKernel = dyn Fn(&BoundExpression, &PlanRef) -> Option<ChildSet>
 /// Equal means: the same type, values and NULLs, no error where `node` has none, and not volatile.
 pub type LowerKernel = dyn Fn(&BoundExpression, &PlanRef, usize) -> Option<BoundExpression> + Send + Sync;
 
+/// An expression and a plan that are, together, what `expression` over `plan` is, if there is a form that
+/// lets more of the expression go down. It is given the children of `plan` that the expression needs.
+///
+/// A form must not have a further form without end.
+pub type ReshapeKernel = dyn Fn(&BoundExpression, &PlanRef, &ChildSet) -> Result<Option<(BoundExpression, PlanRef)>, PlanError>
+    + Send
+    + Sync;
+
 type Registry<K> = HashMap<(NodeKey, PlanId), Arc<K>>;
 
 /// The kernels by expression node and plan operator.
@@ -115,12 +131,13 @@ type Registry<K> = HashMap<(NodeKey, PlanId), Arc<K>>;
 pub struct Kernels {
     annotate: Registry<AnnotateKernel>,
     lower: Registry<LowerKernel>,
+    reshape: HashMap<PlanId, Arc<ReshapeKernel>>,
 }
 
 impl Kernels {
     /// No kernels: nothing is pushed into operators that have no rule of their own.
     pub fn empty() -> Self {
-        Self { annotate: HashMap::new(), lower: HashMap::new() }
+        Self { annotate: HashMap::new(), lower: HashMap::new(), reshape: HashMap::new() }
     }
 
     /// Registers the dependencies of a node over the operator `P`; replaces what was there.
@@ -145,9 +162,26 @@ impl Kernels {
         self
     }
 
+    /// Registers another form of expressions over the operator `P`; replaces what was there.
+    #[must_use]
+    pub fn with_reshape<P: PlanVTable>(
+        mut self,
+        kernel: impl Fn(
+            &BoundExpression,
+            &PlanRef,
+            &ChildSet,
+        ) -> Result<Option<(BoundExpression, PlanRef)>, PlanError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.reshape.insert(P::ID, Arc::new(kernel));
+        self
+    }
+
     /// What a kernel says of the node's dependencies.
     pub(super) fn annotate(&self, node: &BoundExpression, plan: &PlanRef) -> Option<ChildSet> {
-        self.annotate.get(&(NodeKey::of(node), plan.id()))?(node, plan)
+        find(&self.annotate, node, plan)?(node, plan)
     }
 
     /// What a kernel makes of the node in the scope of a child.
@@ -157,14 +191,38 @@ impl Kernels {
         plan: &PlanRef,
         child: usize,
     ) -> Option<BoundExpression> {
-        self.lower.get(&(NodeKey::of(node), plan.id()))?(node, plan, child)
+        find(&self.lower, node, plan)?(node, plan, child)
     }
+
+    /// Another form of an expression over a plan.
+    pub(super) fn reshape(
+        &self,
+        expression: &BoundExpression,
+        plan: &PlanRef,
+    ) -> Result<Option<(BoundExpression, PlanRef)>, PlanError> {
+        let Some(kernel) = self.reshape.get(&plan.id()) else { return Ok(None) };
+        let annotations = annotate(expression, plan, self);
+        let needed = annotations.get(expression).map(|a| a.children.clone()).unwrap_or_default();
+        kernel(expression, plan, &needed)
+    }
+}
+
+/// The kernel of a node over a plan.
+fn find<'k, K: ?Sized>(
+    registry: &'k Registry<K>,
+    node: &BoundExpression,
+    plan: &PlanRef,
+) -> Option<&'k Arc<K>> {
+    let of = |key| registry.get(&(key, plan.id()));
+    of(NodeKey::of(node)).or_else(|| of(NodeKey::Any))
 }
 
 impl Default for Kernels {
     /// The kernels of the operators in [`crate::plan::operators`].
     fn default() -> Self {
-        pack::install(Self::empty())
+        [pack::install, take::install, list_pack::install, filter::install]
+            .into_iter()
+            .fold(Self::empty(), |kernels, install: fn(Self) -> Self| install(kernels))
     }
 }
 
@@ -173,6 +231,7 @@ impl fmt::Debug for Kernels {
         f.debug_struct("Kernels")
             .field("annotate", &self.annotate.len())
             .field("lower", &self.lower.len())
+            .field("reshape", &self.reshape.len())
             .finish()
     }
 }

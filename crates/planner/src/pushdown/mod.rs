@@ -27,14 +27,17 @@
 //! [`Eval`]: crate::plan::operators::Eval
 
 mod annotate;
+mod filter;
 mod kernels;
+mod list_pack;
 mod lower;
 mod pack;
 mod partition;
 mod session;
+mod take;
 #[cfg(test)]
 mod tests;
 mod traverse;
 
-pub use kernels::{AnnotateKernel, ChildSet, Kernels, LowerKernel, NodeKey};
+pub use kernels::{AnnotateKernel, ChildSet, Kernels, LowerKernel, NodeKey, ReshapeKernel};
 pub use session::PushdownSession;

@@ -18,11 +18,11 @@ use crate::plan::{PlanError, PlanRef};
 /// An expression over a plan, taken apart.
 #[derive(Debug)]
 pub(super) struct Partition {
-    /// What is read, in the order of the fields that `combination`'s root has.
+    /// What is read, in the order of `fields`.
     pub groups: Vec<Group>,
-    /// The fields of `combination`'s root.
+    /// The fields of the groups' results.
     pub fields: Fields,
-    /// The expression over the groups' results.
+    /// The expression over the group's result, or over a struct of the results when there are several.
     pub combination: BoundExpression,
 }
 
@@ -73,18 +73,10 @@ impl Partition {
         Ok(Self { groups, fields, combination })
     }
 
-    /// The only group, when the expression is one part of it and nothing else.
-    pub fn as_single(&self) -> Option<&Group> {
-        match self.groups.as_slice() {
-            [group] if group.cuts.len() == 1 && is_reference(&self.combination) => Some(group),
-            _ => None,
-        }
+    /// Whether all that is left to do is to put the plan's children side by side, as they are.
+    pub fn is_all_children(&self, children: usize) -> bool {
+        self.groups.len() == children && self.groups.iter().all(|group| group.lowered.is_root())
     }
-}
-
-/// Whether an expression is a field of the root and nothing else.
-fn is_reference(expression: &BoundExpression) -> bool {
-    expression.as_opt::<GetItem>().is_some() && expression.children().iter().all(BoundExpression::is_root)
 }
 
 /// Finds the maximal parts that need one child and can be lowered into it.
@@ -150,10 +142,16 @@ fn combine(
     groups: &[Group],
     fields: &Fields,
 ) -> Result<BoundExpression, BindError> {
-    let root = BoundExpression::root(Arc::new(Field::new_struct("", fields.clone(), false)));
+    let root = BoundExpression::root(match groups {
+        [_] => Arc::clone(&fields[0]),
+        _ => Arc::new(Field::new_struct("", fields.clone(), false)),
+    });
     let mut references = HashMap::new();
     for (i, group) in groups.iter().enumerate() {
-        let result = GetItem::of(root.clone(), i)?;
+        let result = match groups {
+            [_] => root.clone(),
+            _ => GetItem::of(root.clone(), i)?,
+        };
         for (part, cut) in group.cuts.iter().enumerate() {
             let reference = match group.cuts.len() {
                 1 => result.clone(),

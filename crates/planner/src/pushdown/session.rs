@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 
 use super::Kernels;
-use super::partition::{Partition, Scope};
+use super::partition::{Group, Partition, Scope};
 use super::traverse::replace;
 use crate::expr::{BoundExpression, ExprKind};
 use crate::plan::operators::{Concat, Eval};
-use crate::plan::{Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef};
+use crate::plan::{ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef};
 
 /// Pushes expressions down with a fixed set of kernels. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -25,14 +25,21 @@ impl PushdownSession {
         Self { kernels: Arc::new(kernels) }
     }
 
-    /// A plan of the same value that evaluates `plan`'s expression as far below as can be.
+    /// A plan of the same value that evaluates `plan`'s expression as far below as can be; `plan` itself when
+    /// that is where it is.
     ///
     /// Children that are made on first access stay unmade where the plan's type alone decides.
     ///
     /// # Errors
     /// When a child can't be made, or a kernel broke its contract.
     pub fn optimize(&self, plan: &ExpressionScanPlan) -> Result<PlanRef, PlanError> {
-        self.push(&plan.expression, plan.as_plan().child(0)?)
+        let input = plan.as_plan().child(0)?;
+        let pushed = self.push(&plan.expression, input)?;
+        let same = match (pushed.as_opt::<Eval>(), pushed.children().made(0)) {
+            (Some(eval), Some(over)) => eval.expression == plan.expression && over.ptr_eq(input),
+            _ => false,
+        };
+        Ok(if same { plan.as_plan().clone() } else { pushed })
     }
 
     /// The plan of `expression` over `input`.
@@ -40,7 +47,7 @@ impl PushdownSession {
         if expression.is_root() {
             return input.downcast().map_or_else(|| Ok(input.clone()), |eval| self.optimize(&eval));
         }
-        if !expression.any(BoundExpression::is_root) {
+        if expression.is_constant() && !input.shape().filtered {
             // Only the number of rows counts.
             return eval(expression, PackPlan::empty(input.rows()).into());
         }
@@ -49,6 +56,9 @@ impl PushdownSession {
         }
         if input.as_opt::<Concat>().is_some() {
             return self.push_through_concat(expression, input);
+        }
+        if let Some((expression, input)) = self.kernels.reshape(expression, input)? {
+            return self.push(&expression, &input);
         }
         if input.children().is_empty() {
             return eval(expression, input.clone());
@@ -63,22 +73,40 @@ impl PushdownSession {
         input: &PlanRef,
     ) -> Result<PlanRef, PlanError> {
         let partition = Partition::new(expression, input, &self.kernels)?;
-        if let Some(group) = partition.as_single() {
-            return match group.scope {
-                Scope::Child(child) => self.push(&group.lowered, input.child(child)?),
-                Scope::Plan => eval(expression, input.clone()),
-            };
-        }
-        if partition.groups.iter().all(|group| group.scope == Scope::Plan) {
+        let stays = partition.groups.iter().all(|group| group.scope == Scope::Plan);
+        // Rows that pass a filter aren't put side by side.
+        if stays || partition.groups.len() > 1 && input.shape().filtered {
             return eval(expression, input.clone());
         }
-        let groups = partition.groups.iter().map(|group| match group.scope {
-            Scope::Child(child) => self.push(&group.lowered, input.child(child)?),
-            Scope::Plan => Ok(input.clone()),
-        });
-        let groups = Children::from(groups.collect::<Result<Vec<_>, _>>()?);
-        let packed = PackPlan::try_new(partition.fields, input.rows(), groups)?;
+        let groups = partition.groups.iter().map(|group| self.push_group(group, input));
+        let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
+        if groups.len() == 1 {
+            let only = groups.remove(0);
+            return match partition.combination.is_root() {
+                true => Ok(only),
+                false if only.ptr_eq(input) => eval(expression, only),
+                false => eval(&partition.combination, only),
+            };
+        }
+        let children = input.children();
+        let as_they_were = |(i, group): (usize, &PlanRef)| children.made(i).is_some_and(|c| c.ptr_eq(group));
+        if partition.is_all_children(children.len()) && groups.iter().enumerate().all(as_they_were) {
+            return eval(expression, input.clone());
+        }
+        let packed = PackPlan::try_new(partition.fields, input.rows(), groups.into())?;
         eval(&partition.combination, packed.into())
+    }
+
+    /// The plan of a group's result, for each row of `input`.
+    fn push_group(&self, group: &Group, input: &PlanRef) -> Result<PlanRef, PlanError> {
+        let Scope::Child(number) = group.scope else { return Ok(input.clone()) };
+        let child = input.child(number)?;
+        let value = self.push(&group.lowered, child)?;
+        let is_whole = matches!(group.cuts.as_slice(), [cut] if cut.is_root() && group.lowered.is_root());
+        match is_whole && value.ptr_eq(child) {
+            true => Ok(input.clone()),
+            false => input.lift(number, value),
+        }
     }
 
     /// *e over concat(c, …) → concat(e over c, …), each made when it is looked at; requires that e isn't
@@ -88,7 +116,7 @@ impl PushdownSession {
         expression: &BoundExpression,
         input: &PlanRef,
     ) -> Result<PlanRef, PlanError> {
-        if expression.any(|node| node.facts().volatile) {
+        if expression.is_volatile() {
             return eval(expression, input.clone());
         }
         let (session, pushed) = (self.clone(), expression.clone());
@@ -105,12 +133,14 @@ impl PushdownSession {
         input: &PlanRef,
     ) -> Result<PlanRef, PlanError> {
         let constant = matches!(inner.kind(), ExprKind::Literal(_) | ExprKind::Param(..));
-        let movable = !inner.any(|node| node.facts().volatile);
-        if movable && (constant || reads_root_once(expression)) {
+        if !inner.is_volatile() && (constant || reads_root_once(expression)) {
             let composed = replace(expression, |node| node.is_root().then(|| inner.clone()))?;
             return self.push(&composed, input.child(0)?);
         }
-        let input = self.push(inner, input.child(0)?)?;
+        let input = match input.downcast() {
+            Some(inner) => self.optimize(&inner)?,
+            None => input.clone(),
+        };
         match input.as_opt::<Eval>() {
             Some(_) => eval(expression, input),
             None => self.push(expression, &input),

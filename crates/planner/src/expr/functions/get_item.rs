@@ -89,6 +89,6 @@ impl ScalarFnVTable for GetItem {
 }
 
 /// Whether arrays of the type can be masked by setting validity bits.
-fn has_validity(data_type: &DataType) -> bool {
+pub(super) fn has_validity(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Union(_, _) | DataType::RunEndEncoded(_, _))
 }

@@ -14,6 +14,8 @@
 //! | [`Cast`] | a value | target, whether errors give NULL |
 //! | [`Case`] | see [`Case`] | its shape |
 //! | [`GetItem`] | a struct | the field |
+//! | [`ListLength`] | a list or a map | |
+//! | [`Mask`] | condition, value | |
 //! | [`Pack`] | the fields' values | the fields |
 //!
 //! Rows mean what they mean in DataFusion, whose kernels evaluate them, with two deliberate differences:
@@ -28,6 +30,8 @@ mod get_item;
 mod in_set;
 mod is_null;
 mod like;
+mod list_length;
+mod mask;
 mod pack;
 #[cfg(test)]
 mod tests;
@@ -46,6 +50,8 @@ pub use get_item::GetItem;
 pub use in_set::{InSet, InSetOptions};
 pub use is_null::IsNull;
 pub use like::{Like, LikeOptions};
+pub use list_length::ListLength;
+pub use mask::Mask;
 pub use pack::Pack;
 pub use value_set::ValueSet;
 

@@ -11,7 +11,7 @@ use datafusion_common::Result;
 use datafusion_expr_common::columnar_value::ColumnarValue;
 
 use super::{arity, type_error};
-use crate::expr::{Args, BindError, BoundExpression, Facts, FnId, Nulls, Printer, ScalarFnVTable};
+use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 
 /// A struct of its arguments, never NULL itself.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl ScalarFnVTable for Pack {
     }
 
     fn facts(_fields: &Fields, _args: &[FieldRef]) -> Facts {
-        Facts::infallible(Nulls::Other)
+        Facts { cost: Cost::Negative, ..Facts::infallible(Nulls::Other) }
     }
 
     fn evaluate(fields: &Fields, args: &mut dyn Args, rows: usize) -> Result<ColumnarValue> {

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use arrow::datatypes::FieldRef;
 
-use crate::plan::{Children, Plan, PlanError, PlanId, PlanVTable, Shape};
+use crate::optimizer::PlanRewriteRule;
+use crate::plan::{Children, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape};
 
 /// The rows of the first child, then those of the second, and so on.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl PlanVTable for Concat {
         let (mut offsets, mut end) = (Vec::with_capacity(children.len() + 1), 0u64);
         offsets.push(end);
         for (child, actual) in children.shapes().iter().enumerate() {
-            let wanted = Shape::new(FieldRef::clone(&shape.field), actual.rows);
+            let wanted = Shape { rows: actual.rows, ..shape.clone() };
             actual.check_fits(&wanted, || format!("child {child} of a concat"))?;
             end = end.saturating_add(actual.rows);
             offsets.push(end);
@@ -79,7 +80,35 @@ impl ConcatPlan {
     /// When a child has another type, or may be NULL where the field says it can't.
     pub fn try_new(field: FieldRef, children: Children) -> Result<Self, PlanError> {
         let rows = children.shapes().iter().fold(0u64, |sum, s| sum.saturating_add(s.rows));
-        Self::try_from_parts(Shape::new(field, rows), &ConcatData { offsets: Vec::new() }, children)
+        let filtered = children.shapes().iter().any(|s| s.filtered);
+        Self::try_from_parts(Shape { field, rows, filtered }, &ConcatData { offsets: Vec::new() }, children)
+    }
+}
+
+/// *concat(a, concat(b, c)) → concat(a, b, c)*, on shape alone: children that aren't made stay so, and a
+/// concat among them stays where it is.
+#[derive(Debug)]
+pub struct ConcatOfConcat;
+
+impl PlanRewriteRule<Concat> for ConcatOfConcat {
+    fn name(&self) -> &'static str {
+        "concat_of_concat"
+    }
+
+    fn rewrite(&self, node: &ConcatPlan) -> Result<Option<PlanRef>, PlanError> {
+        let (field, children) = (node.as_plan().field(), node.as_plan().children());
+        let nested = |child: usize| children.made(child).filter(|plan| plan.as_opt::<Concat>().is_some());
+        if (0..children.len()).all(|child| nested(child).is_none()) {
+            return Ok(None);
+        }
+        let mut flat = Vec::with_capacity(children.len());
+        for child in 0..children.len() {
+            match nested(child).map(PlanRef::children) {
+                Some(inner) => flat.extend((0..inner.len()).map(|child| (inner.clone(), child))),
+                None => flat.push((children.clone(), child)),
+            }
+        }
+        Ok(Some(ConcatPlan::try_new(FieldRef::clone(field), Children::pick(flat)?)?.into()))
     }
 }
 
@@ -92,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::index::FragmentCol;
-    use crate::plan::{PlanRef, SegmentId, SegmentScanPlan};
+    use crate::plan::{SegmentId, SegmentScanPlan};
 
     fn field(data_type: DataType, nullable: bool) -> FieldRef {
         Arc::new(Field::new("a", data_type, nullable))

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::check_arity;
 use crate::expr::{BoundExpression, ExprKind};
+use crate::optimizer::PlanRewriteRule;
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape};
+use crate::pushdown::PushdownSession;
 
 /// An expression, evaluated over the value of the child for each of its rows.
 ///
@@ -34,9 +36,7 @@ impl PlanVTable for Eval {
     fn with_children(data: &EvalData, shape: &Shape, children: &Children) -> Result<EvalData, PlanError> {
         check_arity(Self::ID, 1, children)?;
         for child in children.shapes() {
-            child.check_fits(&Shape::new(Arc::clone(&child.field), shape.rows), || {
-                "input of an eval".into()
-            })?;
+            child.check_fits(&shape.with_field(Arc::clone(&child.field)), || "input of an eval".into())?;
             check_roots(&data.expression, child)?;
         }
         Ok(EvalData { expression: data.expression.clone() })
@@ -57,7 +57,7 @@ impl ExpressionScanPlan {
     /// # Errors
     /// When the expression's root has another field than `input`.
     pub fn try_new(expression: BoundExpression, input: PlanRef) -> Result<Self, PlanError> {
-        let shape = Shape::new(Arc::clone(expression.field()), input.rows());
+        let shape = input.shape().with_field(Arc::clone(expression.field()));
         Self::try_from_parts(shape, &EvalData { expression }, vec![input].into())
     }
 }
@@ -67,12 +67,27 @@ fn check_roots(expression: &BoundExpression, input: &Shape) -> Result<(), PlanEr
     let mut result = Ok(());
     expression.any(|node| {
         if let ExprKind::Root(field) = node.kind() {
-            let wanted = Shape::new(Arc::clone(field), input.rows);
+            let wanted = input.with_field(Arc::clone(field));
             result = input.check_fits(&wanted, || format!("$ in {expression}"));
         }
         result.is_err()
     });
     result
+}
+
+/// *e over x → what [`PushdownSession::optimize`] makes of it.*
+#[derive(Debug, Clone, Default)]
+pub struct PushDown(pub PushdownSession);
+
+impl PlanRewriteRule<Eval> for PushDown {
+    fn name(&self) -> &'static str {
+        "push_down"
+    }
+
+    fn rewrite(&self, node: &ExpressionScanPlan) -> Result<Option<PlanRef>, PlanError> {
+        let pushed = self.0.optimize(node)?;
+        Ok((!pushed.ptr_eq(node.as_plan())).then_some(pushed))
+    }
 }
 
 #[cfg(test)]
