@@ -23,6 +23,8 @@
 mod children;
 mod display;
 mod error;
+#[cfg(test)]
+pub(crate) mod memory;
 mod node;
 pub mod operators;
 mod vtable;

@@ -130,10 +130,35 @@ fn pack(
     if let ([cut], 1) = (cuts, lowered.len()) {
         return Ok((Arc::clone(cut.field()), lowered.remove(0)));
     }
+    let of = |part: &BoundExpression| part.children().first().cloned();
+    if let Some(root) = lowered.first().and_then(of)
+        && is_whole(&lowered)
+    {
+        return Ok((Arc::clone(root.field()), root));
+    }
     let named = |(i, cut): (usize, &BoundExpression)| cut.field().as_ref().clone().with_name(i.to_string());
     let fields: Fields = cuts.iter().enumerate().map(named).collect();
     let packed = Pack::of(fields.clone(), lowered)?;
     Ok((Arc::new(Field::new("", DataType::Struct(fields), false)), packed))
+}
+
+/// Whether the parts are the root, or all fields of a root that is a struct and never NULL, in order.
+pub(super) fn is_whole(parts: &[BoundExpression]) -> bool {
+    let field_of = |(i, part): (usize, &BoundExpression)| {
+        part.as_opt::<GetItem>() == Some(&i) && part.children().iter().all(BoundExpression::is_root)
+    };
+    match parts {
+        [part] if part.is_root() => true,
+        [part, ..] => match part.children().first().map(|root| root.field()) {
+            Some(root) => {
+                matches!(root.data_type(), DataType::Struct(fields) if fields.len() == parts.len())
+                    && !root.is_nullable()
+                    && parts.iter().enumerate().all(field_of)
+            }
+            None => false,
+        },
+        [] => false,
+    }
 }
 
 /// `expression` with every part replaced by a reference to its group's result.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 
 use super::Kernels;
-use super::partition::{Group, Partition, Scope};
+use super::partition::{Group, Partition, Scope, is_whole};
 use super::traverse::replace;
 use crate::expr::{BoundExpression, ExprKind};
-use crate::plan::operators::{Concat, Eval};
+use crate::plan::operators::{Concat, Eval, Pack};
 use crate::plan::{ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef};
 
 /// Pushes expressions down with a fixed set of kernels. Cheap to clone.
@@ -49,7 +49,9 @@ impl PushdownSession {
         }
         if expression.is_constant() && !input.shape().filtered {
             // Only the number of rows counts.
-            return eval(expression, PackPlan::empty(input.rows()).into());
+            let is_bare = input.as_opt::<Pack>().is_some() && input.children().is_empty();
+            let rows = if is_bare { input.clone() } else { PackPlan::empty(input.rows()).into() };
+            return eval(expression, rows);
         }
         if let Some(inner) = input.as_opt::<Eval>() {
             return self.push_through_eval(expression, &inner.expression, input);
@@ -102,8 +104,8 @@ impl PushdownSession {
         let Scope::Child(number) = group.scope else { return Ok(input.clone()) };
         let child = input.child(number)?;
         let value = self.push(&group.lowered, child)?;
-        let is_whole = matches!(group.cuts.as_slice(), [cut] if cut.is_root() && group.lowered.is_root());
-        match is_whole && value.ptr_eq(child) {
+        // What is all of the plan is all of the child: nothing is to be done.
+        match group.lowered.is_root() && is_whole(&group.cuts) && value.ptr_eq(child) {
             true => Ok(input.clone()),
             false => input.lift(number, value),
         }

@@ -6,9 +6,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow::compute::kernels::numeric::{add_wrapping, div, mul_wrapping, sub_wrapping};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion_common::{Result, ScalarValue, not_impl_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
+use datafusion_physical_expr_common::datum::apply;
 use insta::assert_snapshot;
 use rstest::rstest;
 
@@ -16,7 +18,7 @@ use super::annotate::annotate;
 use super::partition::{Partition, Scope};
 use super::*;
 use crate::expr::functions::{
-    And, Case, CaseShape, Cast, Compare, CompareOp, GetItem, IsNull, Not, Pack as PackFn,
+    And, Case, CaseShape, Cast, Compare, CompareOp, GetItem, IsNull, Not, Or, Pack as PackFn,
 };
 use crate::expr::{Args, BindError, BoundExpression, Errors, Facts, FnId, Nulls, Printer, ScalarFnVTable};
 use crate::index::FragmentCol;
@@ -24,6 +26,13 @@ use crate::plan::operators::Pack;
 use crate::plan::{
     Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanRef, SegmentId, SegmentScanPlan, Shape,
 };
+
+mod counted;
+mod dictionary;
+mod lists;
+mod nullable;
+mod open;
+mod whole;
 
 /// Integer arithmetic and a volatile function, as another crate would add them.
 struct Arithmetic;
@@ -45,8 +54,15 @@ impl ScalarFnVTable for Arithmetic {
         facts
     }
 
-    fn evaluate(_: &char, _: &mut dyn Args, _: usize) -> Result<ColumnarValue> {
-        not_impl_err!("planned only")
+    fn evaluate(op: &char, args: &mut dyn Args, _: usize) -> Result<ColumnarValue> {
+        let kernel = match op {
+            '+' => add_wrapping,
+            '-' => sub_wrapping,
+            '*' => mul_wrapping,
+            '/' => div,
+            _ => return not_impl_err!("planned only"),
+        };
+        apply(&args.value(0)?, &args.value(1)?, kernel)
     }
 
     fn fmt<'a>(op: &char, args: &'a [BoundExpression], out: &mut Printer<'a>) -> fmt::Result {
