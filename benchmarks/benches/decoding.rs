@@ -92,7 +92,7 @@ fn segment(bencher: Bencher, column: &str, rows: &RowRanges<RowGroupRows>) {
     let metadata = FragmentMetadata::try_new(Path::from("memory"), metadata).expect("the file is whole");
     let reader = SegmentReader::new(Arc::new(metadata));
     let number = COLUMNS.iter().position(|name| *name == column).expect("a column of the file");
-    let segment = SegmentId { row_group: 0, column: FragmentCol(number) };
+    let segment = SegmentId::new(0, FragmentCol(number));
     bencher
         .counter(ItemsCount::new(rows.len()))
         .bench_local(|| counted_region_segment(&reader, black_box(&segment), rows));

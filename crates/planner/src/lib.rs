@@ -15,8 +15,10 @@
 //! | [`optimizer`] | rules that rewrite bound expressions, and the driver they run under |
 //! | [`pruning`] | zone statistics, three-valued verdicts over arrays of zones |
 //! | [`plan`] | scan plans: the operator container and its operators |
+//! | [`codec`] | plans and expressions as bytes |
 //! | [`pushdown`] | moving expressions through scan plans: annotate, partition, lower |
 
+pub mod codec;
 pub mod expr;
 pub mod floats;
 pub mod index;

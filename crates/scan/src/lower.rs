@@ -85,7 +85,7 @@ fn row_groups(
     let shapes: Vec<_> = lengths.iter().map(|rows| Shape::new(Arc::clone(field), *rows)).collect();
     let segment_field = Arc::clone(field);
     let segments = Children::lazy(shapes, move |row_group| {
-        let segment = SegmentId { row_group, column };
+        let segment = SegmentId::new(row_group, column);
         let rows = lengths.get(row_group).copied().unwrap_or_default();
         Ok(SegmentScanPlan::new(segment, Arc::clone(&segment_field), rows).into())
     });

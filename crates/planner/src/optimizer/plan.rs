@@ -68,7 +68,7 @@ mod tests {
     }
 
     fn scan(rows: u64) -> PlanRef {
-        SegmentScanPlan::new(SegmentId { row_group: 0, column: FragmentCol(0) }, field(), rows).into()
+        SegmentScanPlan::new(SegmentId::new(0, FragmentCol(0)), field(), rows).into()
     }
 
     /// The plan's own value, twice computed.

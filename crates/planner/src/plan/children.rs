@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn segment(row_group: usize, rows: u64) -> PlanRef {
-        let segment = SegmentId { row_group, column: FragmentCol(0) };
+        let segment = SegmentId::new(row_group, FragmentCol(0));
         SegmentScanPlan::new(segment, Arc::clone(&shape(0).field), rows).into()
     }
 

@@ -8,7 +8,7 @@
 //!
 //! | operator | value for each row | children |
 //! |---|---|---|
-//! | [`SegmentScan`](operators::SegmentScan) | a column of one row group, decoded | |
+//! | [`SegmentScan`](operators::SegmentScan) | a column of one row group, or a part of it, decoded | |
 //! | [`Concat`](operators::Concat) | the children's rows, one child after the other | any number |
 //! | [`Pack`](operators::Pack) | a struct | one for each field, and perhaps its validity |
 //! | [`ListPack`](operators::ListPack) | a list or a map | elements, offsets, and perhaps its validity |
@@ -27,6 +27,7 @@ mod error;
 pub(crate) mod memory;
 mod node;
 pub mod operators;
+mod segment;
 mod vtable;
 
 pub(crate) use children::fits;
@@ -37,15 +38,5 @@ pub use node::{Plan, PlanRef};
 pub use operators::{
     ConcatPlan, ExpressionScanPlan, FilterPlan, ListPackPlan, PackPlan, RowIdxPlan, SegmentScanPlan, TakePlan,
 };
+pub use segment::{FieldPath, SegmentId};
 pub use vtable::{PlanId, PlanVTable};
-
-use crate::index::FragmentCol;
-
-/// A top-level column of one row group: what a plan reads in one piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SegmentId {
-    /// The row group, counted in the file.
-    pub row_group: usize,
-    /// The column; all its leaves when it is nested.
-    pub column: FragmentCol,
-}

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::FieldRef;
 
+use crate::codec::{CodecError, ExprCodec};
+
 use super::vtable::{DynOperator, Operator};
 use super::{Children, PlanError, PlanId, PlanVTable, Shape, TreeDisplay};
 
@@ -70,6 +72,11 @@ impl PlanRef {
     /// What a child is to this node, in a word.
     pub fn child_name(&self, child: usize) -> String {
         self.0.operator.child_name(self.shape(), child)
+    }
+
+    /// What the node holds besides its shape and children, as bytes; see [`PlanVTable::encode`].
+    pub(crate) fn encode(&self, expressions: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        self.0.operator.encode(expressions)
     }
 
     /// The operator's data, when this is a node of `V`.

@@ -6,6 +6,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::codec::{CodecError, ExprCodec};
+
 use super::{Children, PlanError, PlanRef, Shape};
 
 /// An operator's stable name, for example `trommel.concat`.
@@ -66,6 +68,23 @@ pub trait PlanVTable: Sized + Send + Sync + 'static {
         Ok(value)
     }
 
+    /// What a node holds besides its shape and children, as bytes; `None` when it can't be written.
+    ///
+    /// # Errors
+    /// When something in it has no codec.
+    fn encode(_data: &Self::Data, _expressions: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(None)
+    }
+
+    /// What [`encode`](Self::encode) wrote, from bytes that may be anything. The node is made by
+    /// [`with_children`](Self::with_children), which checks the rest.
+    ///
+    /// # Errors
+    /// When the bytes are nothing that such a node holds.
+    fn decode(_bytes: &[u8], _expressions: &ExprCodec) -> Result<Self::Data, CodecError> {
+        Err(CodecError::Operator(Self::ID.to_string()))
+    }
+
     /// What a child is to this node, in a word.
     fn child_name(data: &Self::Data, shape: &Shape, child: usize) -> String;
 
@@ -81,6 +100,7 @@ pub(super) trait DynOperator: Any + Send + Sync {
     fn with_children(&self, shape: &Shape, children: &Children) -> Result<Arc<dyn DynOperator>, PlanError>;
     fn lift(&self, plan: &PlanRef, child: usize, value: PlanRef) -> Result<PlanRef, PlanError>;
     fn child_name(&self, shape: &Shape, child: usize) -> String;
+    fn encode(&self, expressions: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError>;
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
@@ -98,6 +118,10 @@ impl<V: PlanVTable> DynOperator for Operator<V> {
 
     fn child_name(&self, shape: &Shape, child: usize) -> String {
         V::child_name(&self.0, shape, child)
+    }
+
+    fn encode(&self, expressions: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        V::encode(&self.0, expressions)
     }
 
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

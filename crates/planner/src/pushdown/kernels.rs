@@ -9,7 +9,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::annotate::annotate;
-use super::{filter, list_pack, pack, take};
+use super::{filter, list_pack, pack, segment, take};
 use crate::expr::{BoundExpression, ExprKind, FnId, ScalarFnVTable};
 use crate::plan::{PlanError, PlanId, PlanRef, PlanVTable};
 
@@ -220,7 +220,7 @@ fn find<'k, K: ?Sized>(
 impl Default for Kernels {
     /// The kernels of the operators in [`crate::plan::operators`].
     fn default() -> Self {
-        [pack::install, take::install, list_pack::install, filter::install]
+        [pack::install, take::install, list_pack::install, filter::install, segment::install]
             .into_iter()
             .fold(Self::empty(), |kernels, install: fn(Self) -> Self| install(kernels))
     }

@@ -33,6 +33,7 @@ mod list_pack;
 mod lower;
 mod pack;
 mod partition;
+mod segment;
 mod session;
 mod take;
 #[cfg(test)]

@@ -91,7 +91,7 @@ fn field(name: &str) -> FieldRef {
 }
 
 fn segment(row_group: usize, column: usize, rows: u64) -> PlanRef {
-    let segment = SegmentId { row_group, column: FragmentCol(column) };
+    let segment = SegmentId::new(row_group, FragmentCol(column));
     SegmentScanPlan::new(segment, field("file"), rows).into()
 }
 
@@ -349,8 +349,7 @@ fn volatile_expressions_stay_above_concat() {
 #[test]
 fn an_eval_below_is_composed_with_unless_it_would_be_evaluated_twice() {
     let narrow = Arc::new(Field::new("file", DataType::Int32, false));
-    let segment =
-        SegmentScanPlan::new(SegmentId { row_group: 0, column: FragmentCol(0) }, Arc::clone(&narrow), 10);
+    let segment = SegmentScanPlan::new(SegmentId::new(0, FragmentCol(0)), Arc::clone(&narrow), 10);
     let concat = ConcatPlan::try_new(Arc::clone(&narrow), vec![segment.into()].into()).unwrap();
     let cast = Cast::of(BoundExpression::root(narrow), DataType::Int64).unwrap();
     let column: PlanRef = ExpressionScanPlan::try_new(cast, concat.into()).unwrap().into();

@@ -285,7 +285,7 @@ fn oracle(file: &Bytes) -> RecordBatch {
 fn check(file: &Bytes, whole: &RecordBatch, column: usize, row_group: usize, rows: &RowRanges<RowGroupRows>) {
     let metadata = metadata(file);
     let reader = SegmentReader::new(Arc::clone(&metadata));
-    let segment = SegmentId { row_group, column: FragmentCol(column) };
+    let segment = SegmentId::new(row_group, FragmentCol(column));
     let got = reader.decode(&segment, rows, &held(file, &reader.reach(&segment, rows))).unwrap();
 
     let start = metadata.row_groups()[row_group].start;
@@ -385,7 +385,7 @@ fn only_touched_pages_and_the_dictionary_are_reached() {
     let metadata = metadata(&file);
     let reader = SegmentReader::new(Arc::clone(&metadata));
     let reach = |column, rows: &[Range<u64>]| {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(column) };
+        let segment = SegmentId::new(0, FragmentCol(column));
         reader.reach(&segment, &rows.iter().cloned().collect())
     };
     let pages = metadata.page_locations(0, 0).unwrap();
@@ -412,7 +412,7 @@ fn the_whole_chunk_is_reached_where_pages_are_unknown() {
         let file = file_of(&[("x", column(name))], Layout { page_index: false, ..PLAIN });
         let metadata = metadata(&file);
         let reader = SegmentReader::new(Arc::clone(&metadata));
-        let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+        let segment = SegmentId::new(0, FragmentCol(0));
         assert_eq!(reader.reach(&segment, &RowRanges::single(70..71)), [chunk_bytes(&metadata, 0)]);
     }
 }
@@ -444,7 +444,7 @@ fn a_dictionary_offset_of_zero_is_none(#[case] page_index: bool) {
     let parquet = parquet.into_builder().set_row_groups(vec![group]).build();
     let metadata = FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap();
     let reader = SegmentReader::new(Arc::new(metadata));
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let rows = RowRanges::single(70..90);
     let got = reader.decode(&segment, &rows, &held(&file, &reader.reach(&segment, &rows))).unwrap();
     assert_eq!(got.as_ref(), column("i64").slice(70, 20).as_ref());
@@ -463,7 +463,7 @@ fn a_chunk_that_cannot_be_is_an_error(#[case] offset: i64, #[case] length: i64, 
     let parquet = parquet.into_builder().set_row_groups(vec![group]).build();
     let metadata = FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap();
     let reader = SegmentReader::new(Arc::new(metadata));
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let rows = RowRanges::single(0..1);
     assert_eq!(reader.reach(&segment, &rows), []);
     let error = reader.decode(&segment, &rows, &FetchedRanges::whole(file)).unwrap_err().to_string();
@@ -475,7 +475,7 @@ fn rows_bytes_and_segments_that_are_not_there_are_errors() {
     let file = file_of(&[("x", column("i64"))], PLAIN);
     let reader = SegmentReader::new(metadata(&file));
     let error = |row_group, column, rows, bytes: FetchedRanges| {
-        let segment = SegmentId { row_group, column: FragmentCol(column) };
+        let segment = SegmentId::new(row_group, FragmentCol(column));
         reader.decode(&segment, &RowRanges::single(rows), &bytes).unwrap_err().to_string()
     };
     let all = || FetchedRanges::whole(file.clone());
@@ -487,7 +487,7 @@ fn rows_bytes_and_segments_that_are_not_there_are_errors() {
     ] {
         assert!(error.starts_with("f.parquet: malformed: ") && error.contains(message), "{error}");
     }
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let none = reader.decode(&segment, &RowRanges::empty(), &FetchedRanges::default()).unwrap();
     assert_eq!((none.len(), none.data_type()), (0, &DataType::Int64));
 }
@@ -510,7 +510,7 @@ fn int96_is_read_as_nanoseconds() {
 
     let file = Bytes::from(file);
     let reader = SegmentReader::new(metadata(&file));
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let rows = [0..2, 3..4].into_iter().collect();
     let got = reader.decode(&segment, &rows, &held(&file, &reader.reach(&segment, &rows))).unwrap();
     assert_eq!(got.as_ref(), &TimestampNanosecondArray::from(vec![Some(0), None, Some(-(hour as i64))]));
@@ -542,7 +542,7 @@ fn binaries_read_as_strings_are_checked() {
     let metadata = metadata(&file);
     assert_eq!(metadata.schema().field(0).data_type(), &DataType::Utf8View);
     let reader = SegmentReader::new(metadata);
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let decode =
         |rows| reader.decode(&segment, &RowRanges::single(rows), &FetchedRanges::whole(file.clone()));
     let error = decode(0..3).unwrap_err().to_string();
@@ -575,7 +575,7 @@ fn damage_is_an_error(#[case] layout: Layout, #[case] columns: &[&str]) {
             damaged[at] ^= flip;
             let held = FetchedRanges::whole(damaged.into());
             for column in 0..columns.len() {
-                let segment = SegmentId { row_group: 0, column: FragmentCol(column) };
+                let segment = SegmentId::new(0, FragmentCol(column));
                 match reader.decode(&segment, &rows, &held) {
                     Ok(array) => assert_eq!(array.len() as u64, rows.len()),
                     Err(error) => errors.push(error.to_string()),

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use arrow::datatypes::FieldRef;
 
+use super::Nothing;
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::optimizer::PlanRewriteRule;
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape};
 
@@ -62,6 +64,14 @@ impl PlanVTable for Concat {
                 Err(PlanError::Rows { what: "the children of a concat".into(), expected: shape.rows, actual })
             }
         }
+    }
+
+    fn encode(_: &ConcatData, _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<ConcatData, CodecError> {
+        read::<Nothing>(bytes).map(|_| ConcatData { offsets: Vec::new() })
     }
 
     fn child_name(_: &ConcatData, _: &Shape, child: usize) -> String {
@@ -128,7 +138,7 @@ mod tests {
     }
 
     fn segment(rows: u64, field: FieldRef) -> PlanRef {
-        SegmentScanPlan::new(SegmentId { row_group: 0, column: FragmentCol(0) }, field, rows).into()
+        SegmentScanPlan::new(SegmentId::new(0, FragmentCol(0)), field, rows).into()
     }
 
     fn concat(rows: &[u64]) -> ConcatPlan {

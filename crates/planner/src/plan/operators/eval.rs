@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::check_arity;
+use crate::codec::{CodecError, ExprCodec};
 use crate::expr::{BoundExpression, ExprKind};
 use crate::optimizer::PlanRewriteRule;
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape};
@@ -39,7 +40,17 @@ impl PlanVTable for Eval {
             child.check_fits(&shape.with_field(Arc::clone(&child.field)), || "input of an eval".into())?;
             check_roots(&data.expression, child)?;
         }
+        let value = shape.with_field(Arc::clone(data.expression.field()));
+        value.check_fits(shape, || "value of an eval".into())?;
         Ok(EvalData { expression: data.expression.clone() })
+    }
+
+    fn encode(data: &EvalData, expressions: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        expressions.encode(&data.expression).map(Some)
+    }
+
+    fn decode(bytes: &[u8], expressions: &ExprCodec) -> Result<EvalData, CodecError> {
+        Ok(EvalData { expression: expressions.decode(bytes)? })
     }
 
     fn child_name(_: &EvalData, _: &Shape, _: usize) -> String {

@@ -7,7 +7,8 @@ use std::fmt;
 use arrow::datatypes::FieldRef;
 use datafusion_common::ScalarValue;
 
-use super::{Concat, Eval, boolean_field, check_arity};
+use super::{Concat, Eval, Nothing, boolean_field, check_arity};
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::expr::BoundExpression;
 use crate::optimizer::PlanRewriteRule;
 use crate::plan::{
@@ -59,6 +60,14 @@ impl PlanVTable for Filter {
             }
             _ => Ok(value),
         }
+    }
+
+    fn encode(_: &(), _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<(), CodecError> {
+        read::<Nothing>(bytes).map(|_| ())
     }
 
     fn child_name(_: &(), _: &Shape, child: usize) -> String {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 
-use super::{check_arity, validity_shape};
+use super::{Nothing, check_arity, validity_shape};
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::plan::{Children, PackPlan, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape};
 
 /// Lists, large lists or maps of elements: list *i* has those from offset *i* up to offset *i + 1*.
@@ -49,6 +50,14 @@ impl PlanVTable for ListPack {
                 validity.check_fits(&validity_shape(shape.rows), || "validity of a list_pack".to_owned())
             }
         }
+    }
+
+    fn encode(_: &(), _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<(), CodecError> {
+        read::<Nothing>(bytes).map(|_| ())
     }
 
     fn child_name(_: &(), _: &Shape, child: usize) -> String {
@@ -116,7 +125,7 @@ mod tests {
     use crate::plan::{SegmentId, SegmentScanPlan};
 
     fn segment(data_type: DataType, nullable: bool, rows: u64) -> PlanRef {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+        let segment = SegmentId::new(0, FragmentCol(0));
         SegmentScanPlan::new(segment, Arc::new(Field::new("v", data_type, nullable)), rows).into()
     }
 

@@ -10,6 +10,7 @@ mod pack;
 mod row_idx;
 mod segment_scan;
 mod take;
+mod unknown;
 
 pub use concat::{Concat, ConcatData, ConcatOfConcat, ConcatPlan};
 pub use eval::{Eval, EvalData, ExpressionScanPlan, PushDown};
@@ -19,6 +20,7 @@ pub use pack::{Pack, PackData, PackPlan};
 pub use row_idx::{RowIdx, RowIdxData, RowIdxPlan};
 pub use segment_scan::{SegmentScan, SegmentScanPlan};
 pub use take::{Take, TakeData, TakePlan};
+pub use unknown::{Unknown, UnknownData};
 
 use std::sync::Arc;
 
@@ -32,6 +34,17 @@ fn check_arity(operator: PlanId, expected: usize, children: &Children) -> Result
         actual if actual == expected => Ok(()),
         actual => Err(PlanError::Arity { operator, expected, actual }),
     }
+}
+
+/// What an operator writes that holds nothing.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Nothing {}
+
+/// What an operator writes that holds one number.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Number {
+    #[prost(uint64, tag = "1")]
+    number: u64,
 }
 
 /// The field of a boolean.

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 
-use super::{check_arity, validity_shape};
+use prost::Message;
+
+use super::{Number, check_arity, validity_shape};
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanVTable, Shape};
 
 /// A struct with one child for each field and, when the struct may be NULL, one more for its validity.
@@ -54,6 +57,17 @@ impl PlanVTable for Pack {
             }
         }
         Ok(*data)
+    }
+
+    fn encode(data: &PackData, _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Number { number: u64::from(data.masked) }.encode_to_vec()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<PackData, CodecError> {
+        match read::<Number>(bytes)?.number {
+            number @ (0 | 1) => Ok(PackData { masked: number == 1 }),
+            _ => Err(CodecError::Malformed("neither true nor false")),
+        }
     }
 
     fn child_name(_: &PackData, shape: &Shape, child: usize) -> String {
@@ -129,7 +143,7 @@ mod tests {
     }
 
     fn segment(rows: u64, nullable: bool) -> PlanRef {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+        let segment = SegmentId::new(0, FragmentCol(0));
         SegmentScanPlan::new(segment, field("file's name", nullable), rows).into()
     }
 
@@ -160,7 +174,7 @@ mod tests {
     ) {
         let fields = Fields::from(vec![field("a", true), field("b", false)]);
         let valid = Arc::new(Field::new("valid", DataType::Boolean, false));
-        let valid = SegmentScanPlan::new(SegmentId { row_group: 0, column: FragmentCol(1) }, valid, rows);
+        let valid = SegmentScanPlan::new(SegmentId::new(0, FragmentCol(1)), valid, rows);
         let children = vec![segment(5, true), segment(5, true), valid.into()];
         let field = Arc::new(Field::new("s", DataType::Struct(fields), true));
         let plan = PackPlan::of(Arc::clone(&field), 5, PackData { masked }, children.clone().into());

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
 
-use super::check_arity;
+use prost::Message;
+
+use super::{Number, check_arity};
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanVTable, Shape};
 
 /// The number of each row in the fragment: the first row's, and one more for each row after it.
@@ -43,6 +46,14 @@ impl PlanVTable for RowIdx {
             return Err(unsupported("they would go beyond it"));
         }
         Ok(*data)
+    }
+
+    fn encode(data: &RowIdxData, _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Number { number: data.start }.encode_to_vec()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<RowIdxData, CodecError> {
+        Ok(RowIdxData { start: read::<Number>(bytes)?.number })
     }
 
     fn child_name(_: &RowIdxData, _: &Shape, _: usize) -> String {

@@ -6,7 +6,11 @@ use std::fmt;
 
 use arrow::datatypes::FieldRef;
 
+use prost::Message;
+
 use super::check_arity;
+use crate::codec::{CodecError, ExprCodec, read};
+use crate::index::FragmentCol;
 use crate::plan::{Children, Plan, PlanError, PlanId, PlanVTable, SegmentId, Shape};
 
 /// Reads one segment and decodes it; its rows are the rows of the segment's row group.
@@ -15,6 +19,17 @@ pub struct SegmentScan;
 
 /// A node of [`SegmentScan`].
 pub type SegmentScanPlan = Plan<SegmentScan>;
+
+/// What is written of a segment.
+#[derive(Clone, PartialEq, Message)]
+struct Segment {
+    #[prost(uint64, tag = "1")]
+    row_group: u64,
+    #[prost(uint64, tag = "2")]
+    column: u64,
+    #[prost(uint32, repeated, tag = "3")]
+    path: Vec<u32>,
+}
 
 impl PlanVTable for SegmentScan {
     type Data = SegmentId;
@@ -26,12 +41,26 @@ impl PlanVTable for SegmentScan {
         Ok(*data)
     }
 
+    fn encode(data: &SegmentId, _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        let path = data.path.iter().map(|field| field as u32).collect();
+        let (row_group, column) = (data.row_group as u64, data.column.0 as u64);
+        Ok(Some(Segment { row_group, column, path }.encode_to_vec()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<SegmentId, CodecError> {
+        let Segment { row_group, column, path } = read(bytes)?;
+        let number = |number| usize::try_from(number).map_err(|_| CodecError::TooLarge);
+        let whole = SegmentId::new(number(row_group)?, FragmentCol(number(column)?));
+        let mut fields = path.iter().map(|field| *field as usize);
+        fields.try_fold(whole, SegmentId::field).ok_or(CodecError::TooLarge)
+    }
+
     fn child_name(_: &SegmentId, _: &Shape, child: usize) -> String {
         child.to_string()
     }
 
     fn fmt(data: &SegmentId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "segment_scan(row group {}, column {})", data.row_group, data.column.0)
+        write!(f, "segment_scan({data})")
     }
 }
 

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 use datafusion_common::ScalarValue;
 
-use super::check_arity;
+use prost::Message;
+
+use super::{Number, check_arity};
+use crate::codec::{CodecError, ExprCodec, read};
 use crate::expr::BoundExpression;
 use crate::plan::{
     Children, ConcatPlan, ExpressionScanPlan, PackPlan, Plan, PlanError, PlanId, PlanRef, PlanVTable, Shape,
@@ -72,6 +75,17 @@ impl PlanVTable for Take {
         match child {
             Self::VALUES => Ok(TakePlan::new(*data, plan.children(), value)?.into()),
             _ => Ok(value),
+        }
+    }
+
+    fn encode(data: &TakeData, _: &ExprCodec) -> Result<Option<Vec<u8>>, CodecError> {
+        Ok(Some(Number { number: u64::from(data.null_is_last) }.encode_to_vec()))
+    }
+
+    fn decode(bytes: &[u8], _: &ExprCodec) -> Result<TakeData, CodecError> {
+        match read::<Number>(bytes)?.number {
+            number @ (0 | 1) => Ok(TakeData { null_is_last: number == 1 }),
+            _ => Err(CodecError::Malformed("neither true nor false")),
         }
     }
 
@@ -141,7 +155,7 @@ mod tests {
     use crate::plan::{SegmentId, SegmentScanPlan};
 
     fn segment(data_type: DataType, nullable: bool, rows: u64) -> PlanRef {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+        let segment = SegmentId::new(0, FragmentCol(0));
         SegmentScanPlan::new(segment, Arc::new(Field::new("v", data_type, nullable)), rows).into()
     }
 

@@ -20,7 +20,7 @@ fn dictionary(codes: &[Option<i8>], values: &[Option<&str>]) -> (PlanRef, Memory
     let mut memory = Memory::default();
     let mut children = Vec::new();
     for (column, array) in arrays.into_iter().enumerate() {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(column) };
+        let segment = SegmentId::new(0, FragmentCol(column));
         let field = Field::new("v", array.data_type().clone(), array.null_count() > 0);
         children.push(SegmentScanPlan::new(segment, Arc::new(field), array.len() as u64).into());
         memory.segments.insert(segment, array);

@@ -34,7 +34,7 @@ fn lists(of: fn(FieldRef) -> DataType) -> (PlanRef, Memory) {
     let valid: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true, true]));
     let mut memory = Memory::default();
     let read = [entries, offsets, valid].into_iter().enumerate().map(|(column, array)| {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(column) };
+        let segment = SegmentId::new(0, FragmentCol(column));
         let field = Field::new("v", array.data_type().clone(), false);
         let plan = SegmentScanPlan::new(segment, Arc::new(field), array.len() as u64).into();
         memory.segments.insert(segment, array);

@@ -15,7 +15,7 @@ struct Columns(Memory);
 
 impl Columns {
     fn add(&mut self, array: ArrayRef) -> PlanRef {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(self.0.segments.len()) };
+        let segment = SegmentId::new(0, FragmentCol(self.0.segments.len()));
         let field = Field::new("file", array.data_type().clone(), array.null_count() > 0);
         let rows = array.len() as u64;
         self.0.segments.insert(segment, array);

@@ -18,7 +18,7 @@ use crate::plan::{FilterPlan, RowIdxPlan, TakePlan};
 fn table() -> (PlanRef, Memory) {
     let mut memory = Memory::default();
     let mut scan = |array: ArrayRef| -> PlanRef {
-        let segment = SegmentId { row_group: 0, column: FragmentCol(memory.segments.len()) };
+        let segment = SegmentId::new(0, FragmentCol(memory.segments.len()));
         let field = Field::new("file", array.data_type().clone(), array.null_count() > 0);
         let rows = array.len() as u64;
         memory.segments.insert(segment, array);

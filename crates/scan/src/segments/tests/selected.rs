@@ -52,7 +52,7 @@ proptest! {
         let indices: UInt64Array =
             rows.iter().flatten().zip(&selected).filter(|(_, keep)| *keep).map(|(row, _)| row).collect();
         for (at, (name, _)) in columns.iter().enumerate() {
-            let segment = SegmentId { row_group: 0, column: FragmentCol(at) };
+            let segment = SegmentId::new(0, FragmentCol(at));
             let data_type = metadata.schema().field(at).data_type();
             let read = reader.read(&segment, &rows, Some(&selected));
             let mut stream =
@@ -88,7 +88,7 @@ proptest! {
             (0..rows.len() as usize).map(|at| selected[at % selected.len()]).collect();
         let mut asked = 0;
         for (at, (name, _)) in columns.iter().enumerate() {
-            let segment = SegmentId { row_group: 0, column: FragmentCol(at) };
+            let segment = SegmentId::new(0, FragmentCol(at));
             if !reader.has_dictionary(&segment) {
                 continue;
             }
@@ -132,7 +132,7 @@ fn damaged_codes_are_an_error(#[case] version: WriterVersion) {
             damaged[at] ^= flip;
             let held = FetchedRanges::whole(damaged.into());
             for column in 0..2 {
-                let segment = SegmentId { row_group: 0, column: FragmentCol(column) };
+                let segment = SegmentId::new(0, FragmentCol(column));
                 let values = match reader.dictionary(&segment, &held) {
                     Ok(values) => values,
                     Err(error) => {
