@@ -15,15 +15,10 @@ use crate::expr::functions::{GetItem, Pack};
 use crate::expr::{BindError, BoundExpression};
 use crate::plan::{PlanError, PlanRef};
 
-/// An expression over a plan, taken apart.
+/// An expression over a plan, taken apart: what is read, by scope.
 #[derive(Debug)]
 pub(super) struct Partition {
-    /// What is read, in the order of `fields`.
     pub groups: Vec<Group>,
-    /// The fields of the groups' results.
-    pub fields: Fields,
-    /// The expression over the group's result, or over a struct of the results when there are several.
-    pub combination: BoundExpression,
 }
 
 /// Parts of an expression that are evaluated together.
@@ -31,6 +26,10 @@ pub(super) struct Partition {
 pub(super) struct Group {
     /// Where they are evaluated.
     pub scope: Scope,
+    /// What the combination calls their result.
+    pub name: String,
+    /// The field of their result, as far as the expression tells.
+    pub field: FieldRef,
     /// The parts as they were in the plan's scope.
     pub cuts: Vec<BoundExpression>,
     /// The parts in their own scope, as one expression: a struct of them when there are several.
@@ -53,24 +52,54 @@ impl Partition {
     /// Takes `expression` over `plan` apart.
     ///
     /// # Errors
-    /// When the combination can't be bound, which means that a kernel broke its contract.
+    /// When a group's parts can't be packed, which means that a kernel broke its contract.
     pub fn new(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Result<Self, PlanError> {
-        let cuts = cut(expression, plan, kernels);
-        let mut groups = Vec::with_capacity(cuts.len());
-        let mut fields = Vec::with_capacity(cuts.len());
-        for (scope, parts) in cuts {
+        let group = |(scope, parts): (Scope, Vec<(BoundExpression, BoundExpression)>)| {
             let (cuts, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-            let (packed, lowered) = pack(&cuts, parts)?;
+            let (field, lowered) = pack(&cuts, parts)?;
             let name = match scope {
                 Scope::Child(child) => format!("@{}", plan.child_name(child)),
                 Scope::Plan => "@$".to_owned(),
             };
-            fields.push(Arc::new(packed.as_ref().clone().with_name(name)));
-            groups.push(Group { scope, cuts, lowered });
+            Ok(Group { scope, name, field, cuts, lowered })
+        };
+        let groups = cut(expression, plan, kernels).into_iter().map(group);
+        Ok(Self { groups: groups.collect::<Result<_, BindError>>()? })
+    }
+
+    /// The fields of the groups' results, which have the fields given, and `expression` with every part
+    /// replaced by a reference to its group's result: over that result, or over a struct of the results when
+    /// there are several.
+    ///
+    /// # Errors
+    /// When it can't be bound, which means that a kernel broke its contract.
+    pub fn combine<'f>(
+        &self,
+        expression: &BoundExpression,
+        results: impl IntoIterator<Item = &'f FieldRef>,
+    ) -> Result<(Fields, BoundExpression), BindError> {
+        let named = |(group, field): (&Group, &FieldRef)| field.as_ref().clone().with_name(&group.name);
+        let fields: Fields = self.groups.iter().zip(results).map(named).collect();
+        let root = BoundExpression::root(match self.groups.as_slice() {
+            [_] => Arc::clone(&fields[0]),
+            _ => Arc::new(Field::new_struct("", fields.clone(), false)),
+        });
+        let mut references = HashMap::new();
+        for (i, group) in self.groups.iter().enumerate() {
+            let result = match self.groups.as_slice() {
+                [_] => root.clone(),
+                _ => GetItem::of(root.clone(), i)?,
+            };
+            for (part, cut) in group.cuts.iter().enumerate() {
+                let reference = match group.cuts.len() {
+                    1 => result.clone(),
+                    _ => GetItem::of(result.clone(), part)?,
+                };
+                references.insert(cut, reference);
+            }
         }
-        let fields = Fields::from(fields);
-        let combination = combine(expression, &groups, &fields)?;
-        Ok(Self { groups, fields, combination })
+        let combination = replace(expression, |node| references.get(node).cloned())?;
+        Ok((fields, combination))
     }
 
     /// Whether all that is left to do is to put the plan's children side by side, as they are.
@@ -142,48 +171,22 @@ fn pack(
     Ok((Arc::new(Field::new("", DataType::Struct(fields), false)), packed))
 }
 
-/// Whether the parts are the root, or all fields of a root that is a struct and never NULL, in order.
+/// Whether the parts are the root, or all fields of a root that is a struct, in order: as they are read, it
+/// doesn't matter whether the struct is NULL or they are.
 pub(super) fn is_whole(parts: &[BoundExpression]) -> bool {
     let field_of = |(i, part): (usize, &BoundExpression)| {
         part.as_opt::<GetItem>() == Some(&i) && part.children().iter().all(BoundExpression::is_root)
     };
     match parts {
-        [part] if part.is_root() => true,
+        // One part stands for itself: a field isn't its struct.
+        [part] => part.is_root(),
         [part, ..] => match part.children().first().map(|root| root.field()) {
             Some(root) => {
                 matches!(root.data_type(), DataType::Struct(fields) if fields.len() == parts.len())
-                    && !root.is_nullable()
                     && parts.iter().enumerate().all(field_of)
             }
             None => false,
         },
         [] => false,
     }
-}
-
-/// `expression` with every part replaced by a reference to its group's result.
-fn combine(
-    expression: &BoundExpression,
-    groups: &[Group],
-    fields: &Fields,
-) -> Result<BoundExpression, BindError> {
-    let root = BoundExpression::root(match groups {
-        [_] => Arc::clone(&fields[0]),
-        _ => Arc::new(Field::new_struct("", fields.clone(), false)),
-    });
-    let mut references = HashMap::new();
-    for (i, group) in groups.iter().enumerate() {
-        let result = match groups {
-            [_] => root.clone(),
-            _ => GetItem::of(root.clone(), i)?,
-        };
-        for (part, cut) in group.cuts.iter().enumerate() {
-            let reference = match group.cuts.len() {
-                1 => result.clone(),
-                _ => GetItem::of(result.clone(), part)?,
-            };
-            references.insert(cut, reference);
-        }
-    }
-    replace(expression, |node| references.get(node).cloned())
 }

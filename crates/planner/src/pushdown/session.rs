@@ -82,12 +82,13 @@ impl PushdownSession {
         }
         let groups = partition.groups.iter().map(|group| self.push_group(group, input));
         let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
+        let (fields, combination) = partition.combine(expression, groups.iter().map(PlanRef::field))?;
         if groups.len() == 1 {
             let only = groups.remove(0);
-            return match partition.combination.is_root() {
+            return match combination.is_root() {
                 true => Ok(only),
                 false if only.ptr_eq(input) => eval(expression, only),
-                false => eval(&partition.combination, only),
+                false => eval(&combination, only),
             };
         }
         let children = input.children();
@@ -95,8 +96,8 @@ impl PushdownSession {
         if partition.is_all_children(children.len()) && groups.iter().enumerate().all(as_they_were) {
             return eval(expression, input.clone());
         }
-        let packed = PackPlan::try_new(partition.fields, input.rows(), groups.into())?;
-        eval(&partition.combination, packed.into())
+        let packed = PackPlan::try_new(fields, input.rows(), groups.into())?;
+        eval(&combination, packed.into())
     }
 
     /// The plan of a group's result, for each row of `input`.

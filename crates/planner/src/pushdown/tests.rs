@@ -32,6 +32,7 @@ mod dictionary;
 mod lists;
 mod nullable;
 mod open;
+mod property;
 mod whole;
 
 /// Integer arithmetic and a volatile function, as another crate would add them.
@@ -127,14 +128,16 @@ fn phases(expression: &BoundExpression, plan: &PlanRef, shown: &[&BoundExpressio
         out += &format!("  {node} -> {{{}}}\n", children.join(", "));
     }
     let groups = |of: fn(&partition::Group) -> String| {
-        let lines = partition.groups.iter().zip(&partition.fields);
-        lines.map(|(group, field)| format!("  {} = {}\n", field.name(), of(group))).collect::<String>()
+        let lines = partition.groups.iter().map(|group| format!("  {} = {}\n", group.name, of(group)));
+        lines.collect::<String>()
     };
     out += "groups before lowering:\n";
     out += &groups(|group| group.cuts.iter().map(|c| c.to_string()).collect::<Vec<_>>().join(", "));
     out += "groups after lowering:\n";
     out += &groups(|group| group.lowered.to_string());
-    out + &format!("combine = {}\n", partition.combination)
+    let fields = partition.groups.iter().map(|group| &group.field);
+    let (_, combination) = partition.combine(expression, fields).unwrap();
+    out + &format!("combine = {combination}\n")
 }
 
 #[test]
