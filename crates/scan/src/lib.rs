@@ -16,6 +16,7 @@
 pub mod adapt;
 mod error;
 pub mod execute;
+pub mod explain;
 pub mod fragment;
 mod guard;
 pub mod io;

@@ -159,6 +159,6 @@ fn output(table: &PlanRef, columns: &[TableCol]) -> Result<PlanRef, PlanError> {
     Ok(PackPlan::try_new(fields, table.rows(), plans.into())?.into())
 }
 
-fn plan_error(fragment: &OpenFragment, error: PlanError) -> ScanError {
+pub(crate) fn plan_error(fragment: &OpenFragment, error: PlanError) -> ScanError {
     ScanError::Plan { path: fragment.fragment.location.clone(), source: Box::new(error.into()) }
 }

@@ -10,7 +10,7 @@ mod cache;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::{Bytes, BytesMut};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -23,6 +23,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::page_index::offset_index::PageLocation;
 use trommel_planner::index::FragmentCol;
+use trommel_planner::plan::FieldPath;
 
 pub use cache::MetadataCache;
 
@@ -212,6 +213,33 @@ impl FragmentMetadata {
         self.leaves.get(column.0).cloned().unwrap_or_default()
     }
 
+    /// The leaves of a part of a column; none for a part that isn't there.
+    pub fn leaves_of(&self, column: FragmentCol, path: &FieldPath) -> Range<usize> {
+        let mut leaves = self.leaves(column);
+        let mut data_type = self.schema.fields().get(column.0).map(|field| field.data_type());
+        for step in path.iter() {
+            let Some(DataType::Struct(fields)) = data_type else { return 0..0 };
+            let Some(field) = fields.get(step) else { return 0..0 };
+            let start = leaves.start + fields[..step].iter().map(count_leaves).sum::<usize>();
+            leaves = start..start + count_leaves(field);
+            data_type = Some(field.data_type());
+        }
+        leaves
+    }
+
+    /// The field of a part of a column, called by its path; `None` for a part that isn't there. It may be NULL
+    /// if a struct that it is in may.
+    pub fn field_of(&self, column: FragmentCol, path: &FieldPath) -> Option<FieldRef> {
+        let whole = self.schema.fields().get(column.0)?;
+        path.iter().try_fold(Arc::clone(whole), |of, step| {
+            let DataType::Struct(fields) = of.data_type() else { return None };
+            let field = fields.get(step)?;
+            let nullable = of.is_nullable() || field.is_nullable();
+            let name = format!("{}.{}", of.name(), field.name());
+            Some(Arc::new(Field::clone(field).with_name(name).with_nullable(nullable)))
+        })
+    }
+
     /// The Arrow type of a leaf.
     pub(crate) fn leaf_type(&self, leaf: usize) -> Option<&DataType> {
         self.leaf_types.get(leaf)
@@ -300,6 +328,12 @@ fn read_schema(file: &Schema) -> Schema {
         Field::new(field.name(), data_type, field.is_nullable())
     };
     Schema::new(file.fields().iter().map(field).collect::<Vec<_>>())
+}
+
+fn count_leaves(field: &FieldRef) -> usize {
+    let mut leaves = Vec::new();
+    collect_leaves(field.data_type(), &mut leaves);
+    leaves.len()
 }
 
 /// The types of the leaves of a type, depth first: Parquet's leaves of the column.

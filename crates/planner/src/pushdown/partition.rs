@@ -28,8 +28,6 @@ pub(super) struct Group {
     pub scope: Scope,
     /// What the combination calls their result.
     pub name: String,
-    /// The field of their result, as far as the expression tells.
-    pub field: FieldRef,
     /// The parts as they were in the plan's scope.
     pub cuts: Vec<BoundExpression>,
     /// The parts in their own scope, as one expression: a struct of them when there are several.
@@ -56,12 +54,12 @@ impl Partition {
     pub fn new(expression: &BoundExpression, plan: &PlanRef, kernels: &Kernels) -> Result<Self, PlanError> {
         let group = |(scope, parts): (Scope, Vec<(BoundExpression, BoundExpression)>)| {
             let (cuts, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-            let (field, lowered) = pack(&cuts, parts)?;
+            let lowered = pack(&cuts, parts)?;
             let name = match scope {
                 Scope::Child(child) => format!("@{}", plan.child_name(child)),
                 Scope::Plan => "@$".to_owned(),
             };
-            Ok(Group { scope, name, field, cuts, lowered })
+            Ok(Group { scope, name, cuts, lowered })
         };
         let groups = cut(expression, plan, kernels).into_iter().map(group);
         Ok(Self { groups: groups.collect::<Result<_, BindError>>()? })
@@ -151,24 +149,20 @@ fn eligible(annotation: &Annotation, guarded: bool) -> Option<usize> {
     ChildSet::single(&annotation.children).filter(|_| !annotation.volatile && !hoisting_could_fail)
 }
 
-/// The field and the expression of a group's result: the part itself, or a struct of the parts.
-fn pack(
-    cuts: &[BoundExpression],
-    mut lowered: Vec<BoundExpression>,
-) -> Result<(FieldRef, BoundExpression), BindError> {
-    if let ([cut], 1) = (cuts, lowered.len()) {
-        return Ok((Arc::clone(cut.field()), lowered.remove(0)));
+/// The expression of a group's result: the part itself, or a struct of the parts.
+fn pack(cuts: &[BoundExpression], mut lowered: Vec<BoundExpression>) -> Result<BoundExpression, BindError> {
+    if lowered.len() == 1 {
+        return Ok(lowered.remove(0));
     }
     let of = |part: &BoundExpression| part.children().first().cloned();
     if let Some(root) = lowered.first().and_then(of)
         && is_whole(&lowered)
     {
-        return Ok((Arc::clone(root.field()), root));
+        return Ok(root);
     }
     let named = |(i, cut): (usize, &BoundExpression)| cut.field().as_ref().clone().with_name(i.to_string());
     let fields: Fields = cuts.iter().enumerate().map(named).collect();
-    let packed = Pack::of(fields.clone(), lowered)?;
-    Ok((Arc::new(Field::new("", DataType::Struct(fields), false)), packed))
+    Pack::of(fields, lowered)
 }
 
 /// Whether the parts are the root, or all fields of a root that is a struct, in order: as they are read, it

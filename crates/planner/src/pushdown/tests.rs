@@ -135,7 +135,10 @@ fn phases(expression: &BoundExpression, plan: &PlanRef, shown: &[&BoundExpressio
     out += &groups(|group| group.cuts.iter().map(|c| c.to_string()).collect::<Vec<_>>().join(", "));
     out += "groups after lowering:\n";
     out += &groups(|group| group.lowered.to_string());
-    let fields = partition.groups.iter().map(|group| &group.field);
+    let fields = partition.groups.iter().map(|group| match group.cuts.as_slice() {
+        [cut] => cut.field(),
+        _ => group.lowered.field(),
+    });
     let (_, combination) = partition.combine(expression, fields).unwrap();
     out + &format!("combine = {combination}\n")
 }

@@ -2,39 +2,61 @@
 
 //! How the parquet crate is told to read a column: which leaves, in which types.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
+use parking_lot::Mutex;
 use parquet::arrow::FieldLevels;
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use trommel_planner::index::FragmentCol;
+use trommel_planner::plan::{FieldPath, SegmentId};
 
 use crate::metadata::FragmentMetadata;
 
 /// The field levels of a file's columns, made on demand.
 #[derive(Debug)]
 pub(super) struct ColumnLevels {
-    levels: Vec<OnceLock<FieldLevels>>,
+    levels: Vec<OnceLock<Arc<FieldLevels>>>,
+    /// Those of parts of columns.
+    parts: Mutex<HashMap<(FragmentCol, FieldPath), Arc<FieldLevels>>>,
     /// The file's Parquet schema, with strings marked as such.
     schema: OnceLock<SchemaDescriptor>,
 }
 
 impl ColumnLevels {
     pub fn new(columns: usize) -> Self {
-        Self { levels: (0..columns).map(|_| OnceLock::new()).collect(), schema: OnceLock::new() }
+        let levels = (0..columns).map(|_| OnceLock::new()).collect();
+        Self { levels, parts: Mutex::default(), schema: OnceLock::new() }
     }
 
-    pub fn of(&self, file: &FragmentMetadata, column: FragmentCol) -> Result<&FieldLevels> {
+    /// The levels of a segment: of its column, or of the structs that lead to a part of it, with that part
+    /// and nothing else in them.
+    pub fn of(&self, file: &FragmentMetadata, segment: &SegmentId) -> Result<Arc<FieldLevels>> {
+        let (column, path) = (segment.column, segment.path);
         let slot = self
             .levels
             .get(column.0)
             .ok_or_else(|| ParquetError::General(format!("there is no column {}", column.0)))?;
-        if let Some(levels) = slot.get() {
-            return Ok(levels);
+        if !path.is_empty() {
+            if let Some(levels) = self.parts.lock().get(&(column, path)) {
+                return Ok(Arc::clone(levels));
+            }
+            let levels = Arc::new(self.make(file, file.leaves_of(column, &path))?);
+            return Ok(Arc::clone(self.parts.lock().entry((column, path)).or_insert(levels)));
         }
+        if let Some(levels) = slot.get() {
+            return Ok(Arc::clone(levels));
+        }
+        let levels = Arc::new(self.make(file, file.leaves(column))?);
+        Ok(Arc::clone(slot.get_or_init(|| levels)))
+    }
+
+    fn make(&self, file: &FragmentMetadata, leaves: Range<usize>) -> Result<FieldLevels> {
         let schema = match self.schema.get() {
             Some(schema) => schema,
             None => {
@@ -42,10 +64,9 @@ impl ColumnLevels {
                 self.schema.get_or_init(|| made)
             }
         };
-        let mask = ProjectionMask::leaves(schema, file.leaves(column));
+        let mask = ProjectionMask::leaves(schema, leaves);
         let hint: Fields = file.schema().fields().iter().map(read_field).collect();
-        let levels = parquet_to_arrow_field_levels(schema, mask, Some(&hint))?;
-        Ok(slot.get_or_init(|| levels))
+        parquet_to_arrow_field_levels(schema, mask, Some(&hint))
     }
 }
 

@@ -74,7 +74,7 @@ impl SegmentReader {
         if rows.is_empty() || segment.row_group >= self.metadata.row_groups().len() {
             return ranges;
         }
-        for leaf in self.metadata.leaves(segment.column) {
+        for leaf in self.leaves(segment) {
             if let Some(chunk) = Chunk::of(&self.metadata, segment.row_group, leaf) {
                 ranges.extend(chunk.reach(rows));
             }
@@ -93,7 +93,7 @@ impl SegmentReader {
 
     /// The byte ranges of the segment's dictionary pages, where it is known which they are.
     pub fn dictionaries(&self, segment: &SegmentId) -> Vec<Range<u64>> {
-        let leaves = self.metadata.leaves(segment.column);
+        let leaves = self.leaves(segment);
         leaves.filter_map(|leaf| Chunk::of(&self.metadata, segment.row_group, leaf)?.dictionary()).collect()
     }
 
@@ -113,11 +113,11 @@ impl SegmentReader {
             return Ok(SegmentStream::decoded(place, Vec::new()));
         }
         let chunks = self.chunks(&place, rows, bytes)?;
-        let levels = self.levels.of(&self.metadata, segment.column).map_err(|e| place.error(e))?;
+        let levels = self.levels.of(&self.metadata, segment).map_err(|e| place.error(e))?;
         let batch = batch.clamp(1, MAX_BATCH).min(rows.len() as usize);
         let selection = Some(RowSelection::from(selectors(rows)));
         let reader = place.guarded(|| {
-            Ok(ParquetRecordBatchReader::try_new_with_row_groups(levels, &chunks, batch, selection)?)
+            Ok(ParquetRecordBatchReader::try_new_with_row_groups(&levels, &chunks, batch, selection)?)
         })?;
         Ok(SegmentStream::new(place, reader, rows.len(), keep.clone()))
     }
@@ -159,7 +159,7 @@ impl SegmentReader {
         let place = self.place(segment)?;
         let chunk = self.only_chunk(segment).ok_or_else(|| place.malformed("it has no dictionary"))?;
         let held = place.hold(chunk.dictionary().into_iter().collect(), bytes)?;
-        let levels = self.levels.of(&self.metadata, segment.column).map_err(|e| place.error(e))?;
+        let levels = self.levels.of(&self.metadata, segment).map_err(|e| place.error(e))?;
         place.guarded(|| {
             let page = chunk.page_reader(&Arc::new(held))?.get_next_page()?;
             let Some(page @ Page::DictionaryPage { .. }) = page else {
@@ -172,8 +172,8 @@ impl SegmentReader {
             }
             let data = AsData::new(&page, chunk.column().max_def_level());
             let mut chunks = Chunks::new(&self.metadata, rows as u64);
-            chunks.serve(self.metadata.leaves(segment.column).start, Box::new(data));
-            let reader = ParquetRecordBatchReader::try_new_with_row_groups(levels, &chunks, rows, None)?;
+            chunks.serve(self.leaves(segment).start, Box::new(data));
+            let reader = ParquetRecordBatchReader::try_new_with_row_groups(&levels, &chunks, rows, None)?;
             let mut stream = SegmentStream::new(place.clone(), reader, rows as u64, None);
             Ok(stream.next(rows).map_err(|e| DataFusionError::External(Box::new(e)))?)
         })
@@ -222,11 +222,19 @@ impl SegmentReader {
         })
     }
 
+    /// The Parquet leaves that a segment is made of.
+    fn leaves(&self, segment: &SegmentId) -> Range<usize> {
+        match segment.path.is_empty() {
+            true => self.metadata.leaves(segment.column),
+            false => self.metadata.leaves_of(segment.column, &segment.path),
+        }
+    }
+
     fn place(&self, segment: &SegmentId) -> Result<Place, ScanError> {
         let path = self.metadata.path();
-        match self.metadata.schema().fields().get(segment.column.0) {
+        match self.metadata.field_of(segment.column, &segment.path) {
             Some(field) if segment.row_group < self.metadata.row_groups().len() => {
-                Ok(Place { path: path.clone(), field: Arc::clone(field), segment: *segment })
+                Ok(Place { path: path.clone(), field, segment: *segment })
             }
             _ => Err(ScanError::Malformed { path: path.clone(), detail: format!("it has no {segment:?}") }),
         }
@@ -234,7 +242,7 @@ impl SegmentReader {
 
     /// The chunk of a column that is one leaf, never repeated, at most once optional.
     fn only_chunk(&self, segment: &SegmentId) -> Option<Chunk<'_>> {
-        let leaves = self.metadata.leaves(segment.column);
+        let leaves = self.leaves(segment);
         let chunk = Chunk::of(&self.metadata, segment.row_group, leaves.start)?;
         let flat = chunk.column().max_rep_level() == 0 && chunk.column().max_def_level() <= 1;
         (leaves.len() == 1 && flat).then_some(chunk)
@@ -253,7 +261,7 @@ impl SegmentReader {
             return Err(place.malformed(format!("it has no {span:?} rows, but {len}")));
         }
         let mut chunks = Chunks::new(&self.metadata, len);
-        for leaf in self.metadata.leaves(place.segment.column) {
+        for leaf in self.leaves(&place.segment) {
             let Some(chunk) = Chunk::of(&self.metadata, place.segment.row_group, leaf) else {
                 return Err(place.malformed("its place in the file can't be"));
             };

@@ -78,8 +78,8 @@ impl SegmentReader {
     /// less the skipping of them, and that differs by kind of chunk (measured by
     /// `benchmarks/benches/decoding.rs`).
     fn worth_a_switch(&self, segment: &SegmentId, chunk: &Chunk<'_>) -> u64 {
-        let field = self.metadata.schema().fields().get(segment.column.0);
-        match field.map(|field| field.data_type()) {
+        let field = self.metadata.field_of(segment.column, &segment.path);
+        match field.as_ref().map(|field| field.data_type()) {
             _ if chunk.is_dictionary_encoded() => 22,
             Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary) => 7,
             _ if chunk.is_variable() => 16,

@@ -13,7 +13,7 @@ use datafusion_common::{DataFusionError, exec_err};
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::errors::ParquetError;
-use trommel_planner::plan::SegmentId;
+use trommel_planner::plan::{FieldPath, SegmentId};
 
 use super::mask::mask_children;
 use crate::ScanError;
@@ -90,7 +90,8 @@ impl SegmentStream {
             Some(reader) if self.to_decode > 0 => self.place.guarded(|| {
                 let batch = reader.next().transpose().map_err(ParquetError::from)?;
                 let Some(batch) = batch else { return Ok(None) };
-                let array = mask_children(batch.column(0)).map_err(ParquetError::from)?;
+                let whole = mask_children(batch.column(0)).map_err(ParquetError::from)?;
+                let array = part_of(whole, &self.place.segment.path)?;
                 Ok(Some(cast_array(&array, self.place.field.data_type())?))
             })?,
             _ => None,
@@ -123,6 +124,16 @@ impl std::fmt::Debug for SegmentStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SegmentStream").field("place", &self.place).finish_non_exhaustive()
     }
+}
+
+/// What a path leads to in structs that hold nothing else.
+fn part_of(mut array: ArrayRef, path: &FieldPath) -> Result<ArrayRef, ParquetError> {
+    for _ in path.iter() {
+        let part =
+            array.as_struct_opt().filter(|of| of.num_columns() == 1).map(|of| Arc::clone(of.column(0)));
+        array = part.ok_or_else(|| ParquetError::General("a part of a column isn't alone".to_owned()))?;
+    }
+    Ok(array)
 }
 
 /// Views of a few values without the pages that they point into, where those are far larger. A dictionary

@@ -35,6 +35,8 @@ pub struct Row {
     pub dict: Option<&'static str>,
     /// `nest.x`: NULL where `nest` is.
     pub x: Option<i64>,
+    /// `nest.y`, which is "y" and this number.
+    pub y: Option<usize>,
     pub list: bool,
     /// `text` as a number, if it is one.
     pub number: Option<i64>,
@@ -48,6 +50,7 @@ pub fn row(i: usize) -> Row {
         wide: (!i.is_multiple_of(7)).then_some((i * 37 % 100) as i64),
         dict: (i % 5 != 1).then_some(["red", "green", "blue"][i / 60 % 3]),
         x: (nest && i % 3 != 1).then_some((i % 20) as i64),
+        y: nest.then_some(i / 10),
         list: i % 6 != 2,
         number: (i % 13 != 5).then_some((i % 50) as i64),
     }
@@ -57,7 +60,7 @@ fn columns() -> RecordBatch {
     let rows: Vec<_> = (0..ROWS).map(row).collect();
     let nest = NullBuffer::from((0..ROWS).map(|i| i % 9 != 4).collect::<Vec<_>>());
     let x = Arc::new(rows.iter().map(|r| r.x).collect::<Int64Array>()) as ArrayRef;
-    let y = (0..ROWS).map(|i| nest.is_valid(i).then(|| format!("y{}", i / 10))).collect::<StringArray>();
+    let y = rows.iter().map(|r| r.y.map(|y| format!("y{y}"))).collect::<StringArray>();
     let fields = vec![Field::new("x", DataType::Int64, true), Field::new("y", DataType::Utf8, true)];
     let mut dict = StringDictionaryBuilder::<Int32Type>::new();
     rows.iter().for_each(|r| dict.append_option(r.dict));

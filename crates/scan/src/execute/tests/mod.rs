@@ -16,11 +16,12 @@ use object_store::ObjectStoreExt as _;
 use proptest::prelude::*;
 use rstest::rstest;
 use trommel_planner::expr::BoundExpression;
-use trommel_planner::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull};
+use trommel_planner::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull, Or};
 use trommel_planner::index::TableCol;
 
 use self::fixture::{COLUMNS, Fixture, ROWS, Row, row};
 use super::*;
+use crate::explain::explain_plan;
 use crate::lower::{lower, table_field};
 
 static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| block_on(Fixture::new()));
@@ -56,6 +57,21 @@ fn predicate(name: &str) -> (BoundExpression, Truth) {
         "nest.x < 9" => (compare(CompareOp::Lt, GetItem::of(column("nest"), 0).unwrap(), 9i64), |r| {
             Some(r.x.is_some_and(|x| x < 9))
         }),
+        "nest.y = y20" => (compare(CompareOp::Eq, GetItem::of(column("nest"), 1).unwrap(), "y20"), |r| {
+            Some(r.y == Some(20))
+        }),
+        "nest.y = y20 or nest.x < 3" => {
+            let x = compare(CompareOp::Lt, GetItem::of(column("nest"), 0).unwrap(), 3i64);
+            (Or::of([predicate("nest.y = y20").0, x]).unwrap(), |r| {
+                Some(r.y == Some(20) || r.x.is_some_and(|x| x < 3))
+            })
+        }
+        "nest is null or nest.x < 9" => {
+            let null = IsNull::of(column("nest"), false).unwrap();
+            (Or::of([null, predicate("nest.x < 9").0]).unwrap(), |r| {
+                Some(r.y.is_none() || r.x.is_some_and(|x| x < 9))
+            })
+        }
         "list is not null" => (IsNull::of(column("list"), true).unwrap(), |r| Some(r.list)),
         "missing is null" => (IsNull::of(column("missing"), false).unwrap(), |_| Some(true)),
         "missing = 40" => (or_null(column("missing"), CompareOp::Eq), |_| Some(false)),
@@ -71,12 +87,15 @@ fn predicate(name: &str) -> (BoundExpression, Truth) {
     }
 }
 
-const PREDICATES: [&str; 12] = [
+const PREDICATES: [&str; 15] = [
     "k > 120",
     "wide > 40",
     "k > wide",
     "dict = red",
     "nest.x < 9",
+    "nest.y = y20",
+    "nest.y = y20 or nest.x < 3",
+    "nest is null or nest.x < 9",
     "list is not null",
     "missing is null",
     "missing = 40",
@@ -224,6 +243,25 @@ fn plans_without_segments_read_nothing(#[case] names: &[&str], #[case] filters: 
     assert_eq!(fixture.counters.requests(), requests);
 }
 
+/// A filter on a field of a struct reads that leaf of the column, and no other.
+#[rstest]
+#[case::one("nest.x < 9", &["nest.x"])]
+#[case::other("nest.y = y20", &["nest.y"])]
+#[case::both("nest.y = y20 or nest.x < 3", &["nest.x", "nest.y"])]
+#[case::whole("nest is null or nest.x < 9", &["nest.x", "nest.y"])]
+fn bytes_of_a_filter_on_a_field(#[case] filter: &str, #[case] leaves: &[&str]) {
+    let fixture = block_on(Fixture::new());
+    let before = fixture.counters.bytes();
+    let all = RowRanges::all(ROWS as u64);
+    let output = read(&fixture, &[], &[predicate(filter).0], &all, &RowRanges::empty()).unwrap();
+    let expected = (0..ROWS).filter(|i| predicate(filter).1(&row(*i)) == Some(true)).count();
+    assert_eq!(output.rows as usize, expected);
+    let chunks = fixture.fragment.metadata.parquet().row_groups().iter().flat_map(|group| group.columns());
+    let of_leaves = chunks.filter(|chunk| leaves.contains(&chunk.column_path().string().as_str()));
+    let bytes: i64 = of_leaves.map(|chunk| chunk.compressed_size()).sum();
+    assert_eq!(fixture.counters.bytes() - before, bytes as u64);
+}
+
 /// Columns of proven rows are read for the output only, and segments that turn out not to matter aren't
 /// decoded.
 #[rstest]
@@ -343,6 +381,92 @@ fn plans_of_a_scan() {
       part = eval('north'): Utf8 × 350
         input = pack: struct of 0 × 350
     ");
+}
+
+#[test]
+fn a_query_explained() {
+    let requests = FIXTURE.counters.requests();
+    let names = ["k", "part"].map(|name| TableCol(number(name)));
+    let predicate = And::of(["nest.x < 9", "nest.y = y20"].map(|p| predicate(p).0)).unwrap();
+    let explained = explain_plan(&FIXTURE.fragment, &names, Some(&predicate)).unwrap();
+    assert_snapshot!(explained, @r"
+    before pushdown:
+    eval({k: $.k, part: $.part}): struct of 2 × some of 350
+      input = filter: struct of 8 × some of 350
+        input = pack: struct of 8 × 350
+          k = concat: Int64? × 350
+            0 = segment_scan(row group 0, column 1): Int64? × 100
+            1 … 3 not made yet
+          wide = eval(CAST($ AS Int64)): Int64? × 350
+            input = concat: Int32? × 350
+              0 = segment_scan(row group 0, column 2): Int32? × 100
+              1 … 3 not made yet
+          dict = concat: Dictionary(Int32, Utf8)? × 350
+            0 = segment_scan(row group 0, column 3): Dictionary(Int32, Utf8)? × 100
+            1 … 3 not made yet
+          nest = concat: struct of 2? × 350
+            0 = segment_scan(row group 0, column 0): struct of 2? × 100
+            1 … 3 not made yet
+          list = concat: List(Int32)? × 350
+            0 = segment_scan(row group 0, column 4): List(Int32)? × 100
+            1 … 3 not made yet
+          text = concat: Utf8View? × 350
+            0 = segment_scan(row group 0, column 5): Utf8View? × 100
+            1 … 3 not made yet
+          missing = eval(NULL): Int64? × 350
+            input = pack: struct of 0 × 350
+          part = eval('north'): Utf8 × 350
+            input = pack: struct of 0 × 350
+        predicate = eval(($.nest.x < 9 AND $.nest.y = 'y20')): Boolean? × 350
+          input = pack: struct of 8 × 350
+            k = concat: Int64? × 350
+              0 = segment_scan(row group 0, column 1): Int64? × 100
+              1 … 3 not made yet
+            wide = eval(CAST($ AS Int64)): Int64? × 350
+              input = concat: Int32? × 350
+                0 = segment_scan(row group 0, column 2): Int32? × 100
+                1 … 3 not made yet
+            dict = concat: Dictionary(Int32, Utf8)? × 350
+              0 = segment_scan(row group 0, column 3): Dictionary(Int32, Utf8)? × 100
+              1 … 3 not made yet
+            nest = concat: struct of 2? × 350
+              0 = segment_scan(row group 0, column 0): struct of 2? × 100
+              1 … 3 not made yet
+            list = concat: List(Int32)? × 350
+              0 = segment_scan(row group 0, column 4): List(Int32)? × 100
+              1 … 3 not made yet
+            text = concat: Utf8View? × 350
+              0 = segment_scan(row group 0, column 5): Utf8View? × 100
+              1 … 3 not made yet
+            missing = eval(NULL): Int64? × 350
+              input = pack: struct of 0 × 350
+            part = eval('north'): Utf8 × 350
+              input = pack: struct of 0 × 350
+
+    after pushdown:
+    filter: struct of 2 × some of 350
+      input = eval({k: $.@k, part: $.@part}): struct of 2 × 350
+        input = pack: struct of 2 × 350
+          @k = concat: Int64? × 350
+            0 = segment_scan(row group 0, column 1): Int64? × 100
+            1 … 3 not made yet
+          @part = eval('north'): Utf8 × 350
+            input = pack: struct of 0 × 350
+      predicate = concat: Boolean? × 350
+        0 = eval(($.@x AND $.@y)): Boolean? × 100
+          input = pack: struct of 2 × 100
+            @x = eval($ < 9): Boolean? × 100
+              input = segment_scan(row group 0, column 0.0): Int64? × 100
+            @y = eval($ = 'y20'): Boolean? × 100
+              input = segment_scan(row group 0, column 0.1): Utf8? × 100
+        1 … 3 not made yet
+    ");
+    let all = explain_plan(&FIXTURE.fragment, &names[1..], None).unwrap();
+    assert_snapshot!(all.after.tree(), @r"
+    eval({part: 'north'}): struct of 1 × 350
+      input = pack: struct of 0 × 350
+    ");
+    assert_eq!(FIXTURE.counters.requests(), requests);
 }
 
 /// A conjunct on trial drops rows among the first it is asked for, and no others.
