@@ -39,11 +39,13 @@ pub struct ExprCodec {
     foreign: Option<Arc<dyn ForeignCodec>>,
 }
 
+type Encoded = Result<Vec<u8>, CodecError>;
+
 /// [`FnCodec`], its function erased.
 #[derive(Clone, Copy)]
 struct Options {
     /// `None` for another function of the same id.
-    encode: fn(&FnRef) -> Option<Result<Vec<u8>, CodecError>>,
+    encode: fn(&FnRef) -> Option<Encoded>,
     decode: fn(&[u8]) -> Result<FnRef, CodecError>,
 }
 

@@ -47,7 +47,7 @@ fn lists(of: fn(FieldRef) -> DataType) -> (PlanRef, Memory) {
 
 fn map_of(keys: FieldRef) -> DataType {
     let fields = Fields::from(vec![
-        keys.as_ref().clone().with_name("key"),
+        Arc::unwrap_or_clone(keys).with_name("key"),
         Field::new("value", DataType::Utf8, false),
     ]);
     DataType::Map(Arc::new(Field::new("entries", DataType::Struct(fields), false)), false)

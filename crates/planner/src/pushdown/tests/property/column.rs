@@ -137,7 +137,7 @@ fn array(values: &[Value], kind: &Kind) -> ArrayRef {
 }
 
 /// A plain value: small numbers and large ones, texts that are numbers and some that aren't.
-fn plain(kind: Kind, nulls: bool) -> BoxedStrategy<Value> {
+fn plain(kind: &Kind, nulls: bool) -> BoxedStrategy<Value> {
     let value = match kind {
         Kind::Int => prop_oneof![4 => -5..100i64, 1 => Just(1000i64)].prop_map(Value::Int).boxed(),
         _ => prop_oneof![4 => (0..30i64).prop_map(|n| n.to_string()), 1 => Just("1x".to_owned())]
@@ -156,7 +156,7 @@ fn leaf(rows: usize) -> BoxedStrategy<Column> {
         .prop_flat_map(move |(kind, nulls, coded, many, null_codes)| {
             if !coded {
                 let cuts = prop::collection::vec(0..=rows, if rows > 0 { 0..3 } else { 0..1 });
-                let values = prop::collection::vec(plain(kind.clone(), nulls), rows);
+                let values = prop::collection::vec(plain(&kind, nulls), rows);
                 return (values, cuts)
                     .prop_map(move |(values, mut cuts)| {
                         cuts.sort_unstable();
@@ -166,7 +166,7 @@ fn leaf(rows: usize) -> BoxedStrategy<Column> {
                     .boxed();
             }
             let many = if null_codes { many } else { many.max(1) };
-            let values = prop::collection::vec(plain(kind.clone(), nulls), many);
+            let values = prop::collection::vec(plain(&kind, nulls), many);
             let code = match (many, null_codes) {
                 (0, _) => Just(None).boxed(),
                 (_, true) => prop::option::weighted(0.8, 0..many as u8).boxed(),
