@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`files`] | the files of a location, opened as a query opens them; damaged ones with what is wrong |
 //! | [`leaves`] | the columns of a file, structs taken apart |
+//! | [`plan`] | what a query runs over a file |
 //! | [`zones`] | the zones of a column, with what is unknown |
 //! | [`reasons`] | why it is unknown |
 //! | [`storage`] | how a column is stored: sizes, encodings, dictionaries |
@@ -16,6 +17,7 @@
 
 pub mod files;
 pub mod leaves;
+pub mod plan;
 pub mod reasons;
 pub mod report;
 pub mod storage;
@@ -42,6 +44,7 @@ use report::{Detail, Report};
     trommel inspect flights.parquet\n  \
     trommel inspect flights/ --column delay            the bounds of each row group\n  \
     trommel inspect flights/ --column delay --pages    and of each page\n  \
+    trommel inspect flights/ --plan \"SELECT origin FROM t WHERE delay > 5\"\n  \
     trommel inspect s3://bucket/flights/ --json | jq '.files[] | select(.error)'\n\n\
     Reading the tables:\n  \
     lower, upper   no value lies outside; a ~ marks a bound that need not occur itself\n  \
@@ -60,6 +63,11 @@ pub struct InspectArgs {
     #[arg(long, requires = "columns")]
     pub pages: bool,
 
+    /// Show instead what a query over the table `t` of all files runs over the first of them: a plan, before and
+    /// after its expressions are pushed down
+    #[arg(long, value_name = "SQL", conflicts_with_all = ["columns", "json"])]
+    pub plan: Option<String>,
+
     /// Print JSON: everything, file by file
     #[arg(long)]
     pub json: bool,
@@ -71,6 +79,10 @@ pub struct InspectArgs {
 /// No file is there, or the location can't be listed; no column of the name; `out` can't be written.
 pub async fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<u8> {
     let session = Session::new(&Limits::default())?;
+    if let Some(sql) = &args.plan {
+        writeln!(out, "{}", plan::explain(&session, &args.location, sql).await?)?;
+        return Ok(0);
+    }
     let found = files::open(&session.context.state(), &args.location).await?;
     let detail = Detail { columns: args.columns.clone(), pages: args.pages };
     let report = Report::new(&args.location, &found, &detail);

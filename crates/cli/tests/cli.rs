@@ -170,6 +170,7 @@ fn tables_of_trommels_have_options() {
 #[case::nothing_to_inspect(&["inspect"], 2, "LOCATION")]
 #[case::nothing_there(&["inspect", "nowhere"], 1, "no Parquet file found at 'nowhere'")]
 #[case::no_column_to_inspect(&["inspect", "flights.parquet", "--column", "nope"], 1, "id, delay, origin, even")]
+#[case::plan_of_another_table(&["inspect", "flights.parquet", "--plan", "SELECT 1"], 1, "doesn't read the table t")]
 #[case::pages_of_what(&["inspect", "flights.parquet", "--pages"], 2, "--column")]
 fn what_goes_wrong_is_told(#[case] args: &[&str], #[case] code: i32, #[case] says: &str) {
     let answer = Folder::new().call(args);
@@ -261,6 +262,19 @@ fn inspect_tells_what_pruning_knows() {
     for part in ["2 000 rows", "2 row groups", "20 pages", "Zones of id", "city 2", "1001"] {
         assert!(text.out.contains(part), "{part}: {}", text.out);
     }
+}
+
+#[test]
+fn inspect_shows_what_a_query_runs() {
+    let folder = Folder::new();
+    let sql = "SELECT id FROM t WHERE delay > 5 AND origin LIKE '%1'";
+    let answer = folder.call(&["inspect", "flights.parquet", "--plan", sql]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let (before, after) = answer.out.split_once("after pushdown:").unwrap();
+    assert!(before.contains("$.delay > 5") && before.contains("segment_scan(row group 0, column 3)"), "{before}");
+    // Each column is asked for itself, and the fourth is not read.
+    assert!(after.contains("eval($ > 5)") && after.contains("eval($ LIKE '%1')"), "{after}");
+    assert!(!after.contains("column 3)"), "{after}");
 }
 
 #[test]

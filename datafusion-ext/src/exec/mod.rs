@@ -8,7 +8,7 @@
 //! | `pushdown` | taking over filters, projections, limits and sort keys |
 //! | `statistics` | what is known of the output before a row is read |
 //! | `order` | whether an order can be promised |
-//! | `display`, `metrics` | what EXPLAIN and EXPLAIN ANALYZE show |
+//! | `display`, `metrics`, `explain` | what EXPLAIN, EXPLAIN ANALYZE and `trommel inspect --plan` show |
 //! | `filters` | the static predicates |
 //! | `executions` | which partitions' streams belong together |
 //! | `execution` | what they share; claiming and judging a unit of work |
@@ -19,6 +19,7 @@
 mod display;
 mod execution;
 mod executions;
+mod explain;
 mod filters;
 mod metrics;
 mod order;

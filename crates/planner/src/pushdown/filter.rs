@@ -24,11 +24,11 @@ pub(super) fn install(kernels: Kernels) -> Kernels {
             Some(BoundExpression::root(Arc::clone(&input.field)))
         })
         // *A constant over filter(x, p) → the constant over filter(nothing, p).*
-        .with_reshape::<Filter>(|expression, plan, needed| {
+        .with_reshape::<Filter>(|expression, plan, _| {
             let Some(input) = plan.children().shapes().get(Filter::INPUT) else { return Ok(None) };
             let nothing = PackPlan::empty(input.rows);
             let is_nothing = input.field.data_type() == nothing.as_plan().field().data_type();
-            if needed.iter().next().is_some() || is_nothing {
+            if !expression.is_constant() || is_nothing {
                 return Ok(None);
             }
             Ok(Some((expression.clone(), plan.lift(Filter::INPUT, nothing.into())?)))

@@ -117,12 +117,14 @@ pub type AnnotateKernel = dyn Fn(&BoundExpression, &PlanRef) -> Option<ChildSet>
 pub type LowerKernel = dyn Fn(&BoundExpression, &PlanRef, usize) -> Option<BoundExpression> + Send + Sync;
 
 /// An expression and a plan that are, together, what `expression` over `plan` is, if there is a form that
-/// lets more of the expression go down. It is given the children of `plan` that the expression needs.
+/// lets more of the expression go down. It may ask which children of `plan` the expression needs.
 ///
 /// A form must not have a further form without end.
-pub type ReshapeKernel = dyn Fn(&BoundExpression, &PlanRef, &ChildSet) -> Result<Option<(BoundExpression, PlanRef)>, PlanError>
-    + Send
-    + Sync;
+pub type ReshapeKernel =
+    dyn Fn(&BoundExpression, &PlanRef, &dyn Fn() -> ChildSet) -> Result<Reshaped, PlanError> + Send + Sync;
+
+/// Another form of an expression over a plan, if there is one.
+pub type Reshaped = Option<(BoundExpression, PlanRef)>;
 
 type Registry<K> = HashMap<(NodeKey, PlanId), Arc<K>>;
 
@@ -166,11 +168,7 @@ impl Kernels {
     #[must_use]
     pub fn with_reshape<P: PlanVTable>(
         mut self,
-        kernel: impl Fn(
-            &BoundExpression,
-            &PlanRef,
-            &ChildSet,
-        ) -> Result<Option<(BoundExpression, PlanRef)>, PlanError>
+        kernel: impl Fn(&BoundExpression, &PlanRef, &dyn Fn() -> ChildSet) -> Result<Reshaped, PlanError>
         + Send
         + Sync
         + 'static,
@@ -199,11 +197,11 @@ impl Kernels {
         &self,
         expression: &BoundExpression,
         plan: &PlanRef,
-    ) -> Result<Option<(BoundExpression, PlanRef)>, PlanError> {
+    ) -> Result<Reshaped, PlanError> {
         let Some(kernel) = self.reshape.get(&plan.id()) else { return Ok(None) };
-        let annotations = annotate(expression, plan, self);
-        let needed = annotations.get(expression).map(|a| a.children.clone()).unwrap_or_default();
-        kernel(expression, plan, &needed)
+        kernel(expression, plan, &|| {
+            annotate(expression, plan, self).remove(expression).map(|a| a.children).unwrap_or_default()
+        })
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn install(kernels: Kernels) -> Kernels {
         })
         // *e over list_pack(elements, …) → e over lists of nothing; requires that e needs no elements.*
         .with_reshape::<ListPack>(|expression, plan, needed| {
+            let needed = needed();
             if needed.contains(ListPack::ELEMENTS) || !needed.contains(ListPack::OFFSETS) {
                 return Ok(None);
             }

@@ -55,5 +55,5 @@ mod take;
 mod tests;
 mod traverse;
 
-pub use kernels::{AnnotateKernel, ChildSet, Kernels, LowerKernel, NodeKey, ReshapeKernel};
+pub use kernels::{AnnotateKernel, ChildSet, Kernels, LowerKernel, NodeKey, ReshapeKernel, Reshaped};
 pub use session::PushdownSession;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 
 use super::traverse::{Values, fold};
-use super::{ChildSet, Kernels, NodeKey};
+use super::{ChildSet, Kernels, NodeKey, Reshaped};
 use crate::expr::functions::{And, GetItem, IsNull, Mask, Not, Or, Pack as PackFn};
 use crate::expr::{BindError, BoundExpression, Nulls};
 use crate::plan::operators::{Pack, PackData};
@@ -95,10 +95,7 @@ fn reads_root(node: &BoundExpression) -> bool {
 
 /// *e over pack(fields, valid) → its factorization over pack(fields and valid); requires that e reads a
 /// field, and that children aren't masked, as then each goes down by itself.*
-fn factor(
-    expression: &BoundExpression,
-    plan: &PackPlan,
-) -> Result<Option<(BoundExpression, PlanRef)>, PlanError> {
+fn factor(expression: &BoundExpression, plan: &PackPlan) -> Result<Reshaped, PlanError> {
     if plan.masked || !expression.any(|node| field_of_root(node).is_some()) {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 
 use super::traverse::replace;
-use super::{ChildSet, Kernels};
+use super::{Kernels, Reshaped};
 use crate::expr::BoundExpression;
 use crate::expr::functions::GetItem;
 use crate::plan::operators::SegmentScan;
@@ -17,7 +17,7 @@ use crate::plan::{PackPlan, PlanError, PlanRef, SegmentId, SegmentScanPlan};
 /// *e over a segment of structs → e over the pack of the fields that it reads, each a segment; requires that
 /// e reads fields only.* A field is read as NULL where the struct is, so the pack needs no validity.
 pub(super) fn install(kernels: Kernels) -> Kernels {
-    kernels.with_reshape::<SegmentScan>(|expression, plan, _: &ChildSet| {
+    kernels.with_reshape::<SegmentScan>(|expression, plan, _| {
         let (Some(segment), DataType::Struct(fields)) =
             (plan.as_opt::<SegmentScan>(), plan.field().data_type())
         else {
@@ -53,7 +53,7 @@ fn split(
     segment: &SegmentId,
     fields: &Fields,
     read: &[bool],
-) -> Result<Option<(BoundExpression, PlanRef)>, PlanError> {
+) -> Result<Reshaped, PlanError> {
     let (mut parts, mut packed, mut at) = (Vec::<PlanRef>::new(), Vec::<FieldRef>::new(), Vec::new());
     for (number, field) in fields.iter().enumerate() {
         at.push(parts.len());
