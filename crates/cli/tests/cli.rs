@@ -271,7 +271,10 @@ fn inspect_shows_what_a_query_runs() {
     let answer = folder.call(&["inspect", "flights.parquet", "--plan", sql]);
     assert_eq!(answer.code, 0, "{answer:?}");
     let (before, after) = answer.out.split_once("after pushdown:").unwrap();
-    assert!(before.contains("$.delay > 5") && before.contains("segment_scan(row group 0, column 3)"), "{before}");
+    assert!(
+        before.contains("$.delay > 5") && before.contains("segment_scan(row group 0, column 3)"),
+        "{before}"
+    );
     // Each column is asked for itself, and the fourth is not read.
     assert!(after.contains("eval($ > 5)") && after.contains("eval($ LIKE '%1')"), "{after}");
     assert!(!after.contains("column 3)"), "{after}");

@@ -86,7 +86,7 @@ impl Prepared {
             let child = plan.child(number).map_err(|e| context.error(e))?;
             Self::new(child, start, part, selected, context)
         };
-        if plan.as_opt::<Pack>().is_some() {
+        if plan.as_opt::<Pack>().is_some() && !plan.field().is_nullable() {
             let DataType::Struct(fields) = plan.field().data_type() else {
                 return Err(context.error(internal_datafusion_err!("a pack that isn't a struct: {plan}")));
             };
@@ -96,7 +96,7 @@ impl Prepared {
         if let Some(eval) = plan.as_opt::<Eval>() {
             return Ok(Self::Eval { expression: eval.expression.clone(), input: Box::new(child(0)?) });
         }
-        Err(context.error(internal_datafusion_err!("can't run {}", plan.id())))
+        Err(context.error(internal_datafusion_err!("can't run {plan}")))
     }
 
     /// What is read of each segment.

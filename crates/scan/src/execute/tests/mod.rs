@@ -15,9 +15,11 @@ use insta::assert_snapshot;
 use object_store::ObjectStoreExt as _;
 use proptest::prelude::*;
 use rstest::rstest;
+use trommel_planner::codec::{ExprCodec, PlanCodec};
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull, Or};
 use trommel_planner::index::TableCol;
+use trommel_planner::plan::RowIdxPlan;
 
 use self::fixture::{COLUMNS, Fixture, ROWS, Row, row};
 use super::*;
@@ -467,6 +469,20 @@ fn a_query_explained() {
       input = pack: struct of 0 × 350
     ");
     assert_eq!(FIXTURE.counters.requests(), requests);
+}
+
+#[test]
+fn operators_that_no_file_is_lowered_to_are_refused() {
+    let rows: PlanRef = RowIdxPlan::try_new(0, ROWS as u64).unwrap().into();
+    let bytes = PlanCodec::default().encode(&rows).unwrap();
+    let unknown = PlanCodec::empty(ExprCodec::empty()).decode(&bytes).unwrap();
+    let OpenFragment { fragment, metadata, segments, .. } = &FIXTURE.fragment;
+    let part = &Part::of(&RowRanges::all(ROWS as u64), metadata.row_groups())[0];
+    let context = Context { path: &fragment.location, segments };
+    for (plan, name) in [(unknown, "unknown(trommel.row_idx)"), (rows, "row_idx(from 0)")] {
+        let error = Prepared::new(&plan, 0, part, None, context).unwrap_err().to_string();
+        assert!(error.contains(&format!("can't run {name}")), "{error}");
+    }
 }
 
 /// A conjunct on trial drops rows among the first it is asked for, and no others.
