@@ -70,8 +70,9 @@ impl FilteredReadExec {
         });
         let Some(columns) = picked.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, &self.sequence, self.partitions)?;
-        Ok(Some(Self { projection, properties, statistics: Arc::default(), ..self.variant() }))
+        let properties = properties(&self.snapshot, &projection, false, &self.sequence, self.partitions)?;
+        let statistics = Arc::default();
+        Ok(Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() }))
     }
 
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass

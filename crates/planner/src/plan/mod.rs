@@ -11,6 +11,7 @@
 //! | [`SegmentScan`](operators::SegmentScan) | a column of one row group, decoded | |
 //! | [`Concat`](operators::Concat) | the children's rows, one child after the other | any number |
 //! | [`Pack`](operators::Pack) | a struct | one for each field |
+//! | [`RowIdx`](operators::RowIdx) | the row's number | |
 //! | [`Eval`](operators::Eval) | an expression over the child's value | one |
 //!
 //! A [`PlanRef`] is a node whose common fields are plain fields; what belongs to an operator alone is
@@ -28,7 +29,7 @@ pub use children::{Children, Shape};
 pub use display::TreeDisplay;
 pub use error::PlanError;
 pub use node::{Plan, PlanRef};
-pub use operators::{ConcatPlan, ExpressionScanPlan, PackPlan, SegmentScanPlan};
+pub use operators::{ConcatPlan, ExpressionScanPlan, PackPlan, RowIdxPlan, SegmentScanPlan};
 pub use vtable::{PlanId, PlanVTable};
 
 use crate::index::FragmentCol;

@@ -5,11 +5,13 @@
 mod concat;
 mod eval;
 mod pack;
+mod row_idx;
 mod segment_scan;
 
 pub use concat::{Concat, ConcatData, ConcatPlan};
 pub use eval::{Eval, EvalData, ExpressionScanPlan};
 pub use pack::{Pack, PackPlan};
+pub use row_idx::{RowIdx, RowIdxData, RowIdxPlan};
 pub use segment_scan::{SegmentScan, SegmentScanPlan};
 
 use super::{Children, PlanError, PlanId};
