@@ -2,7 +2,7 @@
 
 //! Random tables: what is in them, told by a few numbers and a seed.
 //!
-//! Besides one column of each [`Kind`] a table has `id`, which numbers its rows: unique, never NULL, clustered.
+//! Besides a column of each of some [`Kind`]s a table has `id`, which numbers its rows: unique, never NULL, clustered.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use datafusion::scalar::ScalarValue;
 use proptest::prelude::*;
 
 use super::kind::Kind;
+use super::kinds::Kinds;
 use super::random::Random;
 
 /// How the values of a column follow one another.
@@ -80,13 +81,11 @@ impl Table {
 
     /// A strategy for tables of `rows` rows. `tame` tables hold no float or integer that DataFusion's own scan is
     /// known to get wrong.
-    pub fn strategy(rows: impl Strategy<Value = usize>, tame: bool) -> impl Strategy<Value = Self> {
-        let columns: Vec<_> = Kind::ALL.into_iter().map(|kind| Column::strategy(kind, tame)).collect();
-        (rows, columns, any::<u64>().no_shrink()).prop_map(|(rows, columns, seed)| Self {
-            rows,
-            columns,
-            seed,
-        })
+    pub fn strategy(kinds: &Kinds, rows: BoxedStrategy<usize>, tame: bool) -> BoxedStrategy<Self> {
+        let columns: Vec<_> = kinds.all().iter().map(|kind| Column::strategy(*kind, tame)).collect();
+        (rows, columns, any::<u64>().no_shrink())
+            .prop_map(|(rows, columns, seed)| Self { rows, columns, seed })
+            .boxed()
     }
 }
 
