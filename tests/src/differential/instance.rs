@@ -70,7 +70,7 @@ impl Instance {
         let order = scenario.order.as_ref();
         let dealt = order::deal(order, &scenario.table.batch("")?, scenario.layouts.len())?;
         let mut random = Random::new(scenario.evolution.unwrap_or(0));
-        let file = |(number, (rows, layout)): (usize, (RecordBatch, &Layout))| {
+        let file = |(number, (rows, layout)): (usize, (RecordBatch, &Layout))| -> Result<DataFile> {
             let (rows, changes) = match scenario.evolution {
                 Some(_) if number > 0 => evolve::draw(&rows, &["id"], &mut random)?,
                 _ => (rows, Vec::new()),

@@ -11,6 +11,7 @@ use arrow::datatypes::DataType;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::Union;
 
 use super::super::kind::Kind;
 use super::super::kinds::Kinds;
@@ -199,20 +200,24 @@ fn partition() -> BoxedStrategy<Predicate> {
 
 /// A strategy for predicates over these columns, and over the partition column if there is one.
 pub fn predicate(kinds: &Kinds, has_partitions: bool) -> BoxedStrategy<Predicate> {
-    let leaves = prop_oneof![
-        8 => compare(kinds),
-        1 => columns(),
-        2 => between(kinds),
-        3 => membership(kinds),
-        2 => like(kinds),
-        1 => is_null(kinds),
-        1 => boolean(),
-        1 => case(kinds),
-        2 => arithmetic(),
-        u32::from(!kinds.nested().is_empty()) * 3 => nested(kinds),
-        u32::from(has_partitions) * 3 => partition(),
+    let mut leaves = vec![
+        (8, compare(kinds)),
+        (1, columns()),
+        (2, between(kinds)),
+        (3, membership(kinds)),
+        (2, like(kinds)),
+        (1, is_null(kinds)),
+        (1, boolean()),
+        (1, case(kinds)),
+        (2, arithmetic()),
     ];
-    let leaves = leaves.boxed();
+    if !kinds.nested().is_empty() {
+        leaves.push((3, nested(kinds)));
+    }
+    if has_partitions {
+        leaves.push((3, partition()));
+    }
+    let leaves = Union::new_weighted(leaves).boxed();
     // A single leaf skips most: beside other terms a wrong verdict often changes nothing.
     let nested = leaves.clone().prop_recursive(3, 10, 3, |inner| {
         prop_oneof![
