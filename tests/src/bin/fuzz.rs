@@ -61,7 +61,7 @@ fn main() -> anyhow::Result<ExitCode> {
     bar.finish();
 
     for finding in &outcome.findings {
-        bar.println(finding.to_string());
+        println!("{finding}");
         if let Some(case) = &finding.case {
             fs::create_dir_all(&arguments.out)?;
             fs::write(arguments.out.join(format!("{}.slt", finding.name())), case)?;

@@ -198,7 +198,7 @@ impl Kind {
             Self::IntervalYearMonth => DataType::Interval(IntervalUnit::YearMonth),
             Self::IntervalDayTime => DataType::Interval(IntervalUnit::DayTime),
             Self::DictionaryUtf8 => DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into()),
-            Self::DictionaryInt64 => DataType::Dictionary(DataType::Int8.into(), DataType::Int64.into()),
+            Self::DictionaryInt64 => DataType::Dictionary(DataType::Int16.into(), DataType::Int64.into()),
             Self::Struct => DataType::Struct(struct_fields()),
             Self::List => DataType::new_list(DataType::Int64, true),
             Self::Map => map(&[]).data_type().clone(),

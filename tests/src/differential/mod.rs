@@ -160,7 +160,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome)) -> Result<Outcome> {
                     Ok(())
                 }
                 // Made smaller, it must fail in the same way.
-                Err(failure) if class.get().is_none_or(|class| class == failure.class) => {
+                Err(failure) if class.get().is_none_or(|class| class == failure.class && class != Class::Harness) => {
                     class.set(Some(failure.class));
                     Err(TestCaseError::fail(failure.to_string()))
                 }
@@ -218,7 +218,8 @@ fn finding(runtime: &Runtime, (seed, iteration): (u64, u64), failure: String, sm
     match smaller {
         Ok(case) => finding.case = Some(case),
         Err(error) => {
-            finding.failure = format!("{} ({error:#})\n{smallest:#?}", finding.failure);
+            let queries: Vec<_> = smallest.queries.iter().map(|query| query.sql.as_str()).collect();
+            finding.failure = format!("{} ({error:#})\n  {}", finding.failure, queries.join("\n  "));
         }
     }
     finding

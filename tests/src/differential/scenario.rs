@@ -48,7 +48,7 @@ impl Scenario {
     pub fn strategy(format: Format, tame: bool) -> BoxedStrategy<Self> {
         let shape = Kinds::strategy(tame).prop_flat_map(move |kinds| {
             let order = order::strategy(&kinds);
-            let has_partitions = proptest::bool::weighted(if tame { 0.0 } else { 0.2 });
+            let has_partitions = seldom(!tame, 0.2);
             (order, has_partitions).prop_map(move |(order, has_partitions)| Grammar {
                 kinds: kinds.clone(),
                 has_partitions,
@@ -69,8 +69,9 @@ impl Scenario {
             Table::strategy(kinds, few, tame),
             proptest::option::weighted(0.5, Layout::strategy()),
         );
-        let changes = if tame || order.is_some() { 0.0 } else { 0.3 };
-        let evolution = proptest::option::weighted(changes, any::<u64>().no_shrink());
+        let has_changed = seldom(!tame && order.is_none(), 0.3);
+        let evolution = (has_changed, any::<u64>().no_shrink());
+        let evolution = evolution.prop_map(|(has_changed, seed)| has_changed.then_some(seed));
         let live_row_filters = prop_oneof![2 => Just("when_it_pays"), 2 => Just("always"), 1 => Just("never")];
         let ask_stock = proptest::bool::weighted(0.25);
         let session = (mode(format), live_row_filters, ask_stock);
@@ -128,6 +129,11 @@ impl Scenario {
         }
         words
     }
+}
+
+/// Now and then where it is possible at all.
+fn seldom(possible: bool, probability: f64) -> BoxedStrategy<bool> {
+    if possible { proptest::bool::weighted(probability).boxed() } else { Just(false).boxed() }
 }
 
 fn on_off(on: bool) -> &'static str {

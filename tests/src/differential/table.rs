@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow::array::{ArrayRef, Int64Array};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::scalar::ScalarValue;
@@ -94,14 +95,21 @@ impl Column {
         if rows == 0 {
             return Ok(arrow::array::new_empty_array(&self.kind.data_type()));
         }
-        let null = ScalarValue::try_from(self.kind.data_type())?;
+        let to = self.kind.data_type();
+        // Made of scalars, a dictionary would have a value of its own for each row.
+        let plain = match &to {
+            DataType::Dictionary(_, values) => values.as_ref(),
+            other => other,
+        };
+        let null = ScalarValue::try_from(plain)?;
         let values = (0..rows).map(|row| {
             if random.one_in(u64::from(self.nulls)) {
-                return null.clone();
+                return Ok(null.clone());
             }
-            self.kind.value(self.index(row, rows, random))
+            self.kind.value(self.index(row, rows, random)).cast_to(plain)
         });
-        Ok(ScalarValue::iter_to_array(values.collect::<Vec<_>>())?)
+        let values = values.collect::<datafusion::error::Result<Vec<_>>>()?;
+        Ok(cast(&ScalarValue::iter_to_array(values)?, &to)?)
     }
 
     fn index(&self, row: u64, rows: u64, random: &mut Random) -> i64 {

@@ -50,9 +50,10 @@ async fn a_topk_by_a_nested_key_prunes_nothing(
 #[tokio::test]
 async fn the_engine_disagrees_with_itself() -> Result<()> {
     let session = Mode::new(Format::Parquet, 1).session();
-    structs()?.create(&session, "files", Format::Parquet, "").await?;
-    session.sql("CREATE TABLE t AS SELECT * FROM files").await?;
     session.sql("SET datafusion.execution.batch_size = 100").await?;
+    let files = structs()?;
+    files.create(&session, "files", Format::Parquet, "").await?;
+    session.sql("CREATE TABLE t AS SELECT * FROM files").await?;
     let sorted = ask(&session, "SELECT s FROM t ORDER BY s DESC").await?;
     let limited = ask(&session, "SELECT s FROM t ORDER BY s DESC LIMIT 1").await?;
     assert_ne!(sorted[0], limited[0], "DataFusion is mended: G12 can go");

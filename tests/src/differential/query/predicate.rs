@@ -176,7 +176,7 @@ fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let terms = |kind: Kind| match kind {
         Kind::Struct => vec!["st['a']", "st['a'] + 1", "coalesce(st['a'], 3)", "CASE WHEN st['b'] > 'k005' THEN 1 END"],
         Kind::List => vec!["li[1]", "li[3]", "array_length(li)", "cardinality(li)"],
-        _ => vec!["cardinality(mp)", "mp['k0'][1]", "mp['k1'][1]"],
+        _ => vec!["cardinality(mp)", "mp['k0']", "mp['k1']"],
     };
     let of = kinds.nested();
     if of.is_empty() {
@@ -187,7 +187,7 @@ fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let tested = select(of).prop_flat_map(|kind| match kind {
         Kind::Struct => select(&["st['a'] IS NULL", "st['b'] IS NOT NULL", "st['b'] LIKE 'k00%'", "st['a'] IN (1, 4, 7)"][..]),
         Kind::List => select(&["array_has(li, 7)", "li[2] IS NULL", "empty(li)", "NOT array_has(li, 3)"][..]),
-        _ => select(&["mp IS NOT NULL", "mp['k0'][1] IS NULL", "cardinality(mp) = 0"][..]),
+        _ => select(&["mp IS NOT NULL", "mp['k0'] IS NULL", "cardinality(mp) = 0"][..]),
     });
     leaf("nested", prop_oneof![2 => compared, 1 => tested.prop_map(str::to_owned)])
 }

@@ -27,8 +27,9 @@ impl Grammar {
         (select(calls.to_vec()), group, by, direction(), self.seldom(), 0i64..5)
             .prop_map(|(call, group, by, direction, Predicate { sql, forms }, most)| {
                 let group = group.map(|group| format!("PARTITION BY {group} ")).unwrap_or_default();
-                // By id at last, so that no two rows tie.
-                let over = format!("OVER ({group}ORDER BY {by}{direction}, id)");
+                // By id at last, so that no two rows tie; of rows, since some types have no ranges.
+                let rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW";
+                let over = format!("OVER ({group}ORDER BY {by}{direction}, id {rows})");
                 if most == 0 {
                     return Query::plain("window", format!("SELECT id, {call} {over} AS w FROM t{sql}"), forms);
                 }
