@@ -72,7 +72,8 @@ fn main() -> anyhow::Result<ExitCode> {
     shown.for_each(|line| println!("{line}"));
     if arguments.coverage {
         let least = usize::try_from(outcome.iterations / 100)?;
-        outcome.coverage.missing(tame, least).iter().for_each(|word| println!("too seldom: {word}"));
+        let missing = [outcome.coverage.missing_drawn(tame, least), outcome.coverage.missing_met(tame, least)];
+        missing.concat().iter().for_each(|word| println!("too seldom: {word}"));
     }
     let (tables, queries, wrong) = (outcome.iterations, outcome.queries, outcome.findings.len());
     println!("seed {seed}: {tables} tables, {queries} queries, {wrong} mismatches in {:?}", bar.elapsed());

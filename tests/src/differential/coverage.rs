@@ -20,10 +20,27 @@ impl Coverage {
         }
     }
 
-    /// The words that must come up but did so less than `least` times.
-    pub fn missing(&self, tame: bool, least: usize) -> Vec<String> {
+    /// What must be drawn but was so less than `least` times.
+    pub fn missing_drawn(&self, tame: bool, least: usize) -> Vec<String> {
+        self.missing(drawn(tame), least)
+    }
+
+    /// What must come of running but did so less than `least` times: answers with rows of every shape, and on Trommel
+    /// whatever makes its scans skip.
+    pub fn missing_met(&self, tame: bool, least: usize) -> Vec<String> {
+        let answers = shapes(tame).into_iter().map(|shape| format!("answer={shape}: rows"));
+        let done = self.missing_done(least);
+        self.missing(answers.collect(), least).into_iter().chain(done.into_iter().filter(|_| !tame)).collect()
+    }
+
+    /// What Trommel's scans must have done but did less than `least` times.
+    pub fn missing_done(&self, least: usize) -> Vec<String> {
+        self.missing(DONE.map(str::to_owned).to_vec(), least)
+    }
+
+    fn missing(&self, words: Vec<String>, least: usize) -> Vec<String> {
         let count = |word: &String| self.0.get(word).copied().unwrap_or(0);
-        let short = required(tame).into_iter().filter(|word| count(word) < least);
+        let short = words.into_iter().filter(|word| count(word) < least);
         short.map(|word| format!("{word}: {} times, {least} are asked", count(&word))).collect()
     }
 }
@@ -50,9 +67,17 @@ const DONE: [&str; 7] = [
     "promised-order=several",
 ];
 
-/// Every axis at each of its values, every shape, with rows in its answer too, every form of predicate, every type, and
-/// on Trommel whatever makes its scans skip.
-fn required(tame: bool) -> Vec<String> {
+/// Every shape.
+fn shapes(tame: bool) -> Vec<&'static str> {
+    let mut shapes = [SHAPES.as_slice(), &ORDER_SHAPES].concat();
+    if !tame {
+        shapes.extend(LIMIT_INSIDE_SHAPES);
+    }
+    shapes
+}
+
+/// Every axis at each of its values, every shape, every form of predicate, every type.
+fn drawn(tame: bool) -> Vec<String> {
     let switches = [
         "mode/linked",
         "mode/partitioned-joins",
@@ -98,16 +123,6 @@ fn required(tame: bool) -> Vec<String> {
         ]
         .map(str::to_owned),
     );
-    let mut shapes = [SHAPES.as_slice(), &ORDER_SHAPES].concat();
-    if !tame {
-        shapes.extend(LIMIT_INSIDE_SHAPES);
-    }
-    for shape in shapes {
-        words.push(format!("shape={shape}"));
-        words.push(format!("answer={shape}: rows"));
-    }
-    if !tame {
-        words.extend(DONE.map(str::to_owned));
-    }
+    words.extend(shapes(tame).into_iter().map(|shape| format!("shape={shape}")));
     words
 }

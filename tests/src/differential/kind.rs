@@ -395,7 +395,7 @@ mod tests {
     async fn a_literal_is_the_value() {
         let session = SessionContext::new();
         for kind in Kind::CORE.into_iter().chain(Kind::MORE) {
-            for index in -8..60 {
+            for index in (-8..8).chain([23, 49]) {
                 let value = kind.value(index);
                 assert_eq!(value.data_type(), kind.data_type(), "{kind:?} {index}");
                 let sql = format!("SELECT {}", kind.literal(index));

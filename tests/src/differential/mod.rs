@@ -185,6 +185,21 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome)) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// What so many iterations of a seed would have, without running them.
+///
+/// # Errors
+/// The harness's own: nothing can be drawn.
+pub fn draw(format: Format, tame: bool, seed: u64, iterations: u64) -> Result<Coverage> {
+    let strategy = Scenario::strategy(format, tame);
+    let mut coverage = Coverage::default();
+    for iteration in 0..iterations {
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng(seed, iteration));
+        let tree = strategy.new_tree(&mut runner).map_err(anyhow::Error::msg).context("no scenario")?;
+        coverage.note(tree.current().words());
+    }
+    Ok(coverage)
+}
+
 /// Judges an instance on the runtime's threads, so that one that blocks its thread is noticed too.
 fn check(runtime: &Runtime, instance: Instance, patience: Duration) -> Result<Vec<String>, Failure> {
     // Several queries, each run up to twice by each of up to three engines.

@@ -86,7 +86,7 @@ impl Grammar {
                     0 => ordered("group", &columns, &body, &[("max(l)", " DESC"), (column, "")], window, forms),
                     1 => Query::plain("group", format!("SELECT {columns} {body}"), forms),
                     2 => ordered("distinct", column, &body, &[(column, " DESC")], window, forms),
-                    _ => Query::plain("distinct", format!("SELECT DISTINCT {column}, i FROM t{sql}"), forms),
+                    _ => Query::plain("distinct", format!("SELECT DISTINCT {column} AS value, i FROM t{sql}"), forms),
                 }
             })
             .boxed()
