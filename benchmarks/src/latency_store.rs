@@ -98,7 +98,10 @@ impl Interpose for Latency {
         Ok(GetResult { payload, meta, range, attributes })
     }
 
-    fn list(&self, listing: BoxStream<'static, Result<ObjectMeta>>) -> BoxStream<'static, Result<ObjectMeta>> {
+    fn list(
+        &self,
+        listing: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
         tokio::time::sleep(self.distance.first_byte).map(move |()| listing).flatten_stream().boxed()
     }
 

@@ -11,7 +11,7 @@
 //! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
-//! | [`store`] | an object store that counts requests and answers late |
+//! | [`store`] | an object store that counts requests, answers late and fails |
 //!
 //! | command | what it does |
 //! |---|---|

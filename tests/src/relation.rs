@@ -49,7 +49,8 @@ impl Answer {
         let mut rows = Vec::new();
         for batch in batches {
             let columns = batch.columns().iter().zip(&types);
-            let columns = columns.map(|(column, plain)| cast(column, plain)).collect::<Result<Vec<_>, _>>()?;
+            let columns =
+                columns.map(|(column, plain)| cast(column, plain)).collect::<Result<Vec<_>, _>>()?;
             for row in 0..batch.num_rows() {
                 let values = columns.iter().map(|column| ScalarValue::try_from_array(column, row));
                 rows.push(values.collect::<Result<_, _>>()?);
@@ -77,7 +78,8 @@ impl Answer {
 
 /// The type without what doesn't count: how strings are encoded, and what fields of nested types are called and say.
 fn plain_type(data_type: &DataType) -> DataType {
-    let plain = |field: &FieldRef, name: &str| Arc::new(Field::new(name, plain_type(field.data_type()), true));
+    let plain =
+        |field: &FieldRef, name: &str| Arc::new(Field::new(name, plain_type(field.data_type()), true));
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::LargeBinary | DataType::BinaryView => DataType::Binary,

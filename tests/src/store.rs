@@ -63,7 +63,9 @@ impl Watched {
     ///
     /// # Errors
     /// A name that is no path.
-    pub async fn files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> anyhow::Result<Arc<WatchedStore>> {
+    pub async fn files(
+        files: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> anyhow::Result<Arc<WatchedStore>> {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let store = Self {
             inner,

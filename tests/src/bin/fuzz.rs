@@ -68,11 +68,14 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     }
     let words = outcome.coverage.to_string();
-    let shown = words.lines().filter(|line| arguments.coverage || line.contains(" shape=") || line.contains(" stock="));
+    let shown = words
+        .lines()
+        .filter(|line| arguments.coverage || line.contains(" shape=") || line.contains(" stock="));
     shown.for_each(|line| println!("{line}"));
     if arguments.coverage {
         let least = usize::try_from(outcome.iterations / 100)?;
-        let missing = [outcome.coverage.missing_drawn(tame, least), outcome.coverage.missing_met(tame, least)];
+        let missing =
+            [outcome.coverage.missing_drawn(tame, least), outcome.coverage.missing_met(tame, least)];
         missing.concat().iter().for_each(|word| println!("too seldom: {word}"));
     }
     let (tables, queries, wrong) = (outcome.iterations, outcome.queries, outcome.findings.len());

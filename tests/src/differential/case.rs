@@ -72,7 +72,8 @@ pub async fn write(name: &str, failure: &Failure, instance: &Instance) -> Result
     }
 
     let frame = memory.sql(&query.sql).await?;
-    let types: String = columns(frame.schema().as_arrow().fields()).iter().map(|column| column.to_char()).collect();
+    let types: String =
+        columns(frame.schema().as_arrow().fields()).iter().map(|column| column.to_char()).collect();
     match frame.collect().await {
         Ok(batches) => {
             let mut lines: Vec<_> = rows(&batches)?.iter().map(|row| row.join(" ")).collect();

@@ -68,10 +68,12 @@ impl Failure {
 /// # Errors
 /// The first answer that is not right, a panic, or a hang.
 pub async fn check(instance: &Instance, patience: Duration) -> Result<Vec<String>, Failure> {
-    let folder = TempDir::with_prefix("trommel-differential-").map_err(|error| Failure::harness(&error.into()))?;
+    let folder =
+        TempDir::with_prefix("trommel-differential-").map_err(|error| Failure::harness(&error.into()))?;
     let (memory, stock, tested) =
         sessions(instance, folder.path()).await.map_err(|error| Failure::harness(&error))?;
-    let runs: &[&str] = if instance.mode.format == Format::Parquet { &["only"] } else { &["first", "second"] };
+    let runs: &[&str] =
+        if instance.mode.format == Format::Parquet { &["only"] } else { &["first", "second"] };
     let mut words = Vec::new();
     for (number, query) in instance.queries.iter().enumerate() {
         let fail = |(class, reason)| Failure { query: number, class, reason };

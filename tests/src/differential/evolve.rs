@@ -101,5 +101,7 @@ fn convert(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
 
 /// Whether all values are the same, to the bit, after a cast there and back.
 fn fits(column: &ArrayRef, to: &DataType) -> bool {
-    convert(column, to).and_then(|narrow| convert(&narrow, column.data_type())).is_some_and(|back| &back == column)
+    convert(column, to)
+        .and_then(|narrow| convert(&narrow, column.data_type()))
+        .is_some_and(|back| &back == column)
 }

@@ -114,7 +114,13 @@ impl Instance {
         }
         let value = |file: &DataFile| vec![file.partition.clone().flatten(); file.rows.num_rows()];
         let values: ArrayRef = Arc::new(StringArray::from_iter(self.files.iter().flat_map(value)));
-        let fields = rows.schema().fields().iter().cloned().chain([Arc::new(Field::new("part", partition_type(), true))]).collect::<Vec<_>>();
+        let fields = rows
+            .schema()
+            .fields()
+            .iter()
+            .cloned()
+            .chain([Arc::new(Field::new("part", partition_type(), true))])
+            .collect::<Vec<_>>();
         let columns = rows.columns().iter().cloned().chain([cast(&values, &partition_type())?]).collect();
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
     }
@@ -157,7 +163,9 @@ impl Instance {
         if self.mode.format == Format::Trommel && self.live_row_filters != "when_it_pays" {
             options = format!(" OPTIONS ('live_row_filters' '{}')", self.live_row_filters);
         }
-        format!("CREATE EXTERNAL TABLE {name} STORED AS {format} {clause} LOCATION '{folder}/{name}/'{options}")
+        format!(
+            "CREATE EXTERNAL TABLE {name} STORED AS {format} {clause} LOCATION '{folder}/{name}/'{options}"
+        )
     }
 
     /// A session over tables in memory, with every dynamic filter off.
@@ -165,7 +173,8 @@ impl Instance {
     /// # Errors
     /// None but the engine's.
     pub fn in_memory(&self) -> Result<SessionContext> {
-        let session = Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
+        let session =
+            Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
         session.register_table("t", table(&self.rows()?)?)?;
         session.register_table("u", table(&self.build)?)?;
         Ok(session)
@@ -176,7 +185,8 @@ impl Instance {
     /// # Errors
     /// None but the engine's.
     pub async fn stock(&self, folder: &Path) -> Result<SessionContext> {
-        let session = Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
+        let session =
+            Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
         let mut options = ListingOptions::new(Arc::new(ParquetFormat::new()));
         if self.has_partitions() {
             options = options.with_table_partition_cols(vec![("part".to_owned(), partition_type())]);

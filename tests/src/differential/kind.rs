@@ -8,7 +8,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, ListArray, MapBuilder, MapFieldNames, Int64Builder, StringArray, StringBuilder, StructArray};
+use arrow::array::{
+    ArrayRef, Int64Array, Int64Builder, ListArray, MapBuilder, MapFieldNames, StringArray, StringBuilder,
+    StructArray,
+};
 use arrow::datatypes::{DataType, Field, Fields, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::scalar::ScalarValue;
 
@@ -229,9 +232,11 @@ impl Kind {
                 let b: ArrayRef = Arc::new(StringArray::from(vec![b]));
                 ScalarValue::Struct(Arc::new(StructArray::new(struct_fields(), vec![a, b], None)))
             }
-            Self::List => ScalarValue::List(Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([
-                Some(items(index)),
-            ]))),
+            Self::List => {
+                ScalarValue::List(Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(items(
+                    index,
+                ))])))
+            }
             Self::Map => map(&[entries(index)]),
             _ => {
                 let value = match self.plain(index) {
@@ -273,7 +278,8 @@ impl Kind {
         };
         let seconds = |specials: &[i64], a_second: i64| {
             let day = FIRST_DAY * SECONDS_A_DAY;
-            let plain = (day + index * (SECONDS_A_DAY / 4)) * a_second + if a_second > 1 { index % 3 } else { 0 };
+            let plain =
+                (day + index * (SECONDS_A_DAY / 4)) * a_second + if a_second > 1 { index % 3 } else { 0 };
             Plain::Number(pick(special, specials).unwrap_or(plain))
         };
         let string = |prefix: &str| {
@@ -324,13 +330,19 @@ impl Kind {
                 Plain::Number(day * SECONDS_A_DAY * 1000)
             }
             Self::Time32 => Plain::Number(pick(special, &[0, 86_399_999]).unwrap_or(index * 1000 + 7)),
-            Self::Time64 => Plain::Number(pick(special, &[0, 86_399_999_999]).unwrap_or(index * 1_000_000 + 7)),
+            Self::Time64 => {
+                Plain::Number(pick(special, &[0, 86_399_999_999]).unwrap_or(index * 1_000_000 + 7))
+            }
             Self::Timestamp => seconds(&[-1, 0], 1_000_000),
             Self::TimestampSecond => seconds(&[-1, 0], 1),
             Self::TimestampZone => seconds(&[-1, 0], 1000),
             // Around the change to summer time of 2020, too.
-            Self::TimestampCity => seconds(&[-1, 0, 1_585_443_600_000_000_000, 1_585_443_599_999_999_999], 1_000_000_000),
-            Self::Duration => Plain::Number(pick(special, &[i64::MIN, i64::MAX]).unwrap_or((index - 5) * 1000)),
+            Self::TimestampCity => {
+                seconds(&[-1, 0, 1_585_443_600_000_000_000, 1_585_443_599_999_999_999], 1_000_000_000)
+            }
+            Self::Duration => {
+                Plain::Number(pick(special, &[i64::MIN, i64::MAX]).unwrap_or((index - 5) * 1000))
+            }
             Self::IntervalYearMonth => Plain::Text(format!("{} months", index - 5)),
             Self::IntervalDayTime => Plain::Text(format!("{} days {} seconds", index / 4, index % 4)),
             Self::Boolean => Plain::Text((index % 2 == 0).to_string()),
@@ -401,7 +413,8 @@ mod tests {
                 let sql = format!("SELECT {}", kind.literal(index));
                 let batches = session.sql(&sql).await.unwrap().collect().await.unwrap();
                 let column = batches[0].column(0);
-                let literal = ScalarValue::try_from_array(column, 0).unwrap().cast_to(&kind.data_type()).unwrap();
+                let literal =
+                    ScalarValue::try_from_array(column, 0).unwrap().cast_to(&kind.data_type()).unwrap();
                 assert_eq!(literal, value, "{sql}");
             }
         }

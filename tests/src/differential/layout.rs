@@ -78,25 +78,38 @@ impl Layout {
     /// A strategy for layouts.
     pub fn strategy() -> impl Strategy<Value = Self> {
         let flag = proptest::bool::weighted(0.7);
-        let statistics = (proptest::bool::weighted(0.85), prop_oneof![3 => Just(Some(64)), 1 => Just(None), 1 => (1usize..6).prop_map(Some)]);
+        let statistics = (
+            proptest::bool::weighted(0.85),
+            prop_oneof![3 => Just(Some(64)), 1 => Just(None), 1 => (1usize..6).prop_map(Some)],
+        );
         let dictionary = prop_oneof![2 => Just(Dictionary::Full), 2 => Just(Dictionary::None), 1 => Just(Dictionary::Falling)];
         let codec = select(&[Codec::Plain, Codec::Snappy, Codec::Zstd][..]);
-        (1usize..120, 1usize..40, flag, dictionary, statistics, proptest::bool::weighted(0.3), codec, flag).prop_map(
-            |(row_group_rows, page_rows, page_index, dictionary, (statistics, bound_bytes), bloom, codec, version_1)| {
-                let version_2 = !version_1;
-                Self {
+        (1usize..120, 1usize..40, flag, dictionary, statistics, proptest::bool::weighted(0.3), codec, flag)
+            .prop_map(
+                |(
                     row_group_rows,
                     page_rows,
                     page_index,
                     dictionary,
-                    statistics,
-                    bound_bytes,
+                    (statistics, bound_bytes),
                     bloom,
                     codec,
-                    version_2,
-                }
-            },
-        )
+                    version_1,
+                )| {
+                    let version_2 = !version_1;
+                    Self {
+                        row_group_rows,
+                        page_rows,
+                        page_index,
+                        dictionary,
+                        statistics,
+                        bound_bytes,
+                        bloom,
+                        codec,
+                        version_2,
+                    }
+                },
+            )
     }
 
     fn properties(&self) -> WriterProperties {

@@ -51,7 +51,8 @@ pub fn element(array: &ArrayRef, row: usize) -> String {
         }
         DataType::Struct(fields) => {
             let columns = array.as_struct().columns().iter().zip(fields);
-            let parts = columns.map(|(column, field)| format!("'{}', {}", field.name(), element(column, row)));
+            let parts =
+                columns.map(|(column, field)| format!("'{}', {}", field.name(), element(column, row)));
             format!("named_struct({})", parts.collect::<Vec<_>>().join(", "))
         }
         DataType::List(_) => {

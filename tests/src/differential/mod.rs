@@ -109,7 +109,11 @@ impl Finding {
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, iteration, failure, case } = self;
-        writeln!(f, "--- seed {seed}, iteration {iteration}: {failure}\n{}", case.as_deref().unwrap_or_default())
+        writeln!(
+            f,
+            "--- seed {seed}, iteration {iteration}: {failure}\n{}",
+            case.as_deref().unwrap_or_default()
+        )
     }
 }
 
@@ -160,7 +164,9 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome)) -> Result<Outcome> {
                     Ok(())
                 }
                 // Made smaller, it must fail in the same way.
-                Err(failure) if class.get().is_none_or(|class| class == failure.class && class != Class::Harness) => {
+                Err(failure)
+                    if class.get().is_none_or(|class| class == failure.class && class != Class::Harness) =>
+                {
                     class.set(Some(failure.class));
                     Err(TestCaseError::fail(failure.to_string()))
                 }
@@ -214,7 +220,12 @@ fn check(runtime: &Runtime, instance: Instance, patience: Duration) -> Result<Ve
 }
 
 /// Makes the smallest scenario smaller still, as an instance, and an SQL case of it.
-fn finding(runtime: &Runtime, (seed, iteration): (u64, u64), failure: String, smallest: &Scenario) -> Finding {
+fn finding(
+    runtime: &Runtime,
+    (seed, iteration): (u64, u64),
+    failure: String,
+    smallest: &Scenario,
+) -> Finding {
     let mut finding = Finding { seed, iteration, failure, case: None };
     let smaller = Instance::of(smallest).and_then(|instance| {
         let Err(failure) = check(runtime, instance.clone(), PATIENCE) else {

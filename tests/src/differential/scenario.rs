@@ -72,7 +72,8 @@ impl Scenario {
         let has_changed = seldom(!tame && order.is_none(), 0.3);
         let evolution = (has_changed, any::<u64>().no_shrink());
         let evolution = evolution.prop_map(|(has_changed, seed)| has_changed.then_some(seed));
-        let live_row_filters = prop_oneof![2 => Just("when_it_pays"), 2 => Just("always"), 1 => Just("never")];
+        let live_row_filters =
+            prop_oneof![2 => Just("when_it_pays"), 2 => Just("always"), 1 => Just("never")];
         let ask_stock = proptest::bool::weighted(0.25);
         let session = (mode(format), live_row_filters, ask_stock);
         (tables, evolution, session, vec(grammar.query(), QUERIES))
@@ -109,7 +110,8 @@ impl Scenario {
             ("table/changed-schema", self.evolution.is_some()),
             ("table/build-side-on-disk", self.build_layout.is_some()),
         ];
-        let mut words: Vec<String> = axes.iter().map(|(axis, on)| format!("{axis}={}", on_off(*on))).collect();
+        let mut words: Vec<String> =
+            axes.iter().map(|(axis, on)| format!("{axis}={}", on_off(*on))).collect();
         words.push(format!("mode/partitions={}", self.mode.partitions));
         words.push(format!(
             "mode/batch_size={}",

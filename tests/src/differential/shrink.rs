@@ -98,14 +98,16 @@ impl<F: FnMut(&Instance) -> bool> Shrinker<F> {
         let mut smaller = false;
         // Lists of all columns first, or none could go.
         for list in [all.join(", "), "*".to_owned()] {
-            let mentioned = self.best.queries.iter().any(|query| query.sql.contains(&format!("SELECT {list} ")));
-            smaller |= mentioned && self.attempt(|instance| {
-                for query in &mut instance.queries {
-                    for text in [&mut query.sql, &mut query.reference] {
-                        *text = text.replacen(&format!("SELECT {list}"), "SELECT id", 1);
+            let mentioned =
+                self.best.queries.iter().any(|query| query.sql.contains(&format!("SELECT {list} ")));
+            smaller |= mentioned
+                && self.attempt(|instance| {
+                    for query in &mut instance.queries {
+                        for text in [&mut query.sql, &mut query.reference] {
+                            *text = text.replacen(&format!("SELECT {list}"), "SELECT id", 1);
+                        }
                     }
-                }
-            });
+                });
         }
         for name in all.iter().filter(|name| *name != "id") {
             smaller |= self.attempt(|instance| {
@@ -185,7 +187,14 @@ fn rows_of(instance: &mut Instance, table: usize) -> &mut RecordBatch {
 }
 
 fn remove(rows: &mut RecordBatch, name: &str) {
-    let kept = rows.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != name).map(|(at, _)| at).collect::<Vec<_>>();
+    let kept = rows
+        .schema()
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| field.name() != name)
+        .map(|(at, _)| at)
+        .collect::<Vec<_>>();
     if let Ok(projected) = rows.project(&kept) {
         *rows = projected;
     }

@@ -31,7 +31,8 @@ async fn session() -> Result<(SessionContext, Arc<WatchedStore>)> {
         ("few/0.parquet".to_owned(), parquet(&few, 100, 100)?),
     ];
     let store = Watched::files(files).await?;
-    let session = Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) }.session();
+    let session =
+        Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) }.session();
     put_into(&store, &session)?;
     for table in ["t", "few"] {
         create(&session, table, Format::Trommel, "", &format!("{WATCHED}{table}/")).await?;
@@ -150,7 +151,8 @@ async fn no_file_stays_open() -> Result<()> {
     let rows = integers(&[("k", (0..4000).map(Some).collect())])?;
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("0.parquet"), parquet(&rows, 100, 100)?)?;
-    let session = Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) }.session();
+    let session =
+        Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) }.session();
     create(&session, "t", Format::Trommel, "", &format!("{}/", folder.path().display())).await?;
     let scan = leaf(&plan(&session, "SELECT k FROM t").await?);
     let run = async |cycle: usize| -> Result<()> {

@@ -130,7 +130,10 @@ async fn a_file_that_changes_while_it_is_read(
             Ok(batch) => {
                 use arrow::array::AsArray;
                 use arrow::datatypes::Int64Type;
-                assert!(batch.column(1).as_primitive::<Int64Type>().values().iter().all(|v| *v == 3), "a mixture");
+                assert!(
+                    batch.column(1).as_primitive::<Int64Type>().values().iter().all(|v| *v == 3),
+                    "a mixture"
+                );
                 rows += batch.num_rows();
             }
             Err(failed) => {

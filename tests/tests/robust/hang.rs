@@ -34,12 +34,18 @@ fn mode(partitions: usize, linked: bool) -> Mode {
 #[case::q20("q20")]
 #[case::q21("q21")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_partitions_of_a_deep_plan(#[case] name: &str, #[values(true, false)] linked: bool) -> Result<()> {
+async fn many_partitions_of_a_deep_plan(
+    #[case] name: &str,
+    #[values(true, false)] linked: bool,
+) -> Result<()> {
     let queries = tpch::queries()?;
     let (_, sql) = queries.iter().find(|(query, _)| query == name).context("a query of TPC-H")?;
     // At this scale nobody orders more than 300 of anything.
     let sql = sql.replace("> 300", "> 250");
-    let stock = Mode { dynamic_filters: trommel_tests::session::DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) };
+    let stock = Mode {
+        dynamic_filters: trommel_tests::session::DynamicFilters::OFF,
+        ..Mode::new(Format::Parquet, 1)
+    };
     let mut answers = Vec::new();
     for mode in [stock, mode(24, linked)] {
         let session = mode.session();
@@ -88,7 +94,11 @@ async fn recursive_queries(
     Ok(())
 }
 
-async fn rows(plan: &Arc<dyn ExecutionPlan>, partition: usize, session: &SessionContext) -> Result<Vec<String>> {
+async fn rows(
+    plan: &Arc<dyn ExecutionPlan>,
+    partition: usize,
+    session: &SessionContext,
+) -> Result<Vec<String>> {
     lines(&collect(plan.execute(partition, session.task_ctx())?).await?)
 }
 
@@ -118,7 +128,11 @@ async fn a_partition_that_is_left_alone(#[values("", "WITH ORDER (k)")] clause: 
     all.extend(lines(&rest)?);
     let expect = (0..2000).filter(|k| k % 7 < 6).count();
     // What it had read when the time was up is gone with the poll's batch, if there was one.
-    assert!(others >= expect / 2 && all.len() <= expect && all.len() + 100 > expect, "{} of {expect}", all.len());
+    assert!(
+        others >= expect / 2 && all.len() <= expect && all.len() + 100 > expect,
+        "{} of {expect}",
+        all.len()
+    );
     let count = all.len();
     all.sort_unstable();
     all.dedup();
@@ -160,7 +174,8 @@ async fn a_join_that_is_cut_short(#[values(true, false)] linked: bool) -> Result
     let few = Folder::new(&[integers(&[("k", (0..500).map(|k| Some(k * 4)).collect())])?], 100)?;
     few.create(&session, "few", Format::Trommel, "").await?;
     for _ in 0..20 {
-        let answer = timeout(PATIENCE, ask(&session, "SELECT t.k FROM few JOIN t ON few.k = t.k LIMIT 7")).await??;
+        let answer =
+            timeout(PATIENCE, ask(&session, "SELECT t.k FROM few JOIN t ON few.k = t.k LIMIT 7")).await??;
         assert_eq!(answer.len(), 7);
     }
     Ok(())

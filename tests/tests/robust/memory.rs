@@ -41,10 +41,16 @@ fn session(bytes: usize) -> Result<(SessionContext, Arc<dyn MemoryPool>)> {
 #[case::topk("SELECT * FROM lineitem ORDER BY l_extendedprice DESC, l_orderkey LIMIT 20")]
 #[case::topk_of_many("SELECT l_comment FROM lineitem ORDER BY l_comment LIMIT 1000 OFFSET 100")]
 #[case::min_max("SELECT min(l_shipdate), max(l_comment), count(*) FROM lineitem WHERE l_quantity < 30")]
-#[case::groups("SELECT l_returnflag, l_linestatus, sum(l_quantity), avg(l_discount), count(*) FROM lineitem GROUP BY 1, 2")]
+#[case::groups(
+    "SELECT l_returnflag, l_linestatus, sum(l_quantity), avg(l_discount), count(*) FROM lineitem GROUP BY 1, 2"
+)]
 #[case::filter("SELECT * FROM lineitem WHERE l_comment LIKE '%furious%' AND l_quantity > 45")]
-#[case::broadcast("SELECT count(*), sum(l_extendedprice) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey WHERE s_nationkey = 3")]
-#[case::semi("SELECT count(*) FROM orders WHERE o_custkey IN (SELECT c_custkey FROM customer WHERE c_mktsegment = 'BUILDING')")]
+#[case::broadcast(
+    "SELECT count(*), sum(l_extendedprice) FROM lineitem JOIN supplier ON l_suppkey = s_suppkey WHERE s_nationkey = 3"
+)]
+#[case::semi(
+    "SELECT count(*) FROM orders WHERE o_custkey IN (SELECT c_custkey FROM customer WHERE c_mktsegment = 'BUILDING')"
+)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn single_tables_and_broadcast_joins_run(#[case] sql: &str) -> Result<()> {
     let (session, pool) = session(POOL)?;
@@ -122,7 +128,8 @@ async fn small_answers_are_small(#[case] sql: &str) -> Result<()> {
     let plan = plan(&session, sql).await?;
     let batches = datafusion::physical_plan::collect(plan, session.task_ctx()).await?;
     let column = |batch: &RecordBatch| batch.column(0).get_buffer_memory_size();
-    let (rows, bytes) = (batches.iter().map(RecordBatch::num_rows).sum::<usize>(), batches.iter().map(column).sum::<usize>());
+    let (rows, bytes) =
+        (batches.iter().map(RecordBatch::num_rows).sum::<usize>(), batches.iter().map(column).sum::<usize>());
     assert_eq!(rows, 10);
     assert!(bytes < 1 << 20, "{rows} rows of 200 bytes hold {bytes} bytes");
     Ok(())

@@ -107,7 +107,10 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> Option<()> {
             _ => "",
         };
         if !refusal.is_empty() {
-            connection.write_all(format!("HTTP/1.1 {refusal}\r\ncontent-length: 0\r\n\r\n").as_bytes()).await.ok()?;
+            connection
+                .write_all(format!("HTTP/1.1 {refusal}\r\ncontent-length: 0\r\n\r\n").as_bytes())
+                .await
+                .ok()?;
             continue;
         }
         let status = if asked.is_some() { "206 Partial Content" } else { "200 OK" };

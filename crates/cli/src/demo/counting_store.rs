@@ -45,7 +45,11 @@ impl Counting {
     /// Counts the reads of `inner`, from nought.
     pub fn reads_of(inner: Arc<dyn ObjectStore>) -> CountingStore {
         Interposed(Self {
-            inner, counts: AtomicBool::new(true), requests: AtomicU64::new(0), bytes: AtomicU64::new(0) })
+            inner,
+            counts: AtomicBool::new(true),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        })
     }
 
     /// Counts from now on, or answers as the wrapped store does.

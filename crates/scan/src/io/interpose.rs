@@ -41,7 +41,10 @@ pub trait Interpose: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Passes a listing on.
-    fn list(&self, listing: BoxStream<'static, Result<ObjectMeta>>) -> BoxStream<'static, Result<ObjectMeta>> {
+    fn list(
+        &self,
+        listing: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
         listing
     }
 

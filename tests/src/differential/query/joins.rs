@@ -48,7 +48,10 @@ impl Grammar {
                 }
                 8 => {
                     let also = if swapped { "t.id = r.rid" } else { "t.i = r.ri" };
-                    ("join-three", format!("SELECT id, uid, rid FROM t JOIN u ON {on} JOIN {few} ON {also}{sql}"))
+                    (
+                        "join-three",
+                        format!("SELECT id, uid, rid FROM t JOIN u ON {on} JOIN {few} ON {also}{sql}"),
+                    )
                 }
                 _ => {
                     let on = on.replace("= u", "= r");
@@ -100,7 +103,8 @@ impl Grammar {
         let semi = (self.keys(1), self.keys_of_order(), window(), select(&["", "NOT "][..])).prop_map(
             |(keys, order, window, not)| {
                 let key = keys.first().map_or("l", |key| key.name());
-                let body = format!("FROM t WHERE {key} {not}IN (SELECT u{key} FROM u WHERE u{key} IS NOT NULL)");
+                let body =
+                    format!("FROM t WHERE {key} {not}IN (SELECT u{key} FROM u WHERE u{key} IS NOT NULL)");
                 ordered("topk-over-semi", "id, s", &body, &order, window, Vec::new())
             },
         );

@@ -73,8 +73,14 @@ impl Grammar {
         if self.tame {
             return plain.boxed();
         }
-        let inside =
-            (self.seldom(), wide_window(), self.kinds.keys(1, false), self.keys_of_order(), window(), 0usize..4);
+        let inside = (
+            self.seldom(),
+            wide_window(),
+            self.kinds.keys(1, false),
+            self.keys_of_order(),
+            window(),
+            0usize..4,
+        );
         let inside = inside.prop_map(move |(Predicate { sql, forms }, inner, keys, outer, window, form)| {
             let inner = format!("(SELECT * FROM t{sql} ORDER BY {}{}) t", by_with_id(), clause(inner));
             if form < 3 {

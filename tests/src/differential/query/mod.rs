@@ -162,8 +162,9 @@ impl Grammar {
 
     /// ` WHERE …` or nothing.
     fn condition(&self) -> BoxedStrategy<Predicate> {
-        let asked =
-            self.predicate().prop_map(|Predicate { sql, forms }| Predicate { sql: format!(" WHERE {sql}"), forms });
+        let asked = self
+            .predicate()
+            .prop_map(|Predicate { sql, forms }| Predicate { sql: format!(" WHERE {sql}"), forms });
         prop_oneof![1 => Just(Predicate::default()), 3 => asked].boxed()
     }
 
@@ -175,8 +176,9 @@ impl Grammar {
     /// ORDER BY keys: each an expression and a direction.
     fn keys_of_order(&self) -> BoxedStrategy<Keys> {
         let columns = prop_oneof![1 => Just("id"), 8 => self.kinds.one().prop_map(Kind::name)];
-        let terms =
-            select(&["l + 1", "i % 3", "lower(s)", "f * 2", "CAST(i AS BIGINT)", "coalesce(l, 2)", "-id"][..]);
+        let terms = select(
+            &["l + 1", "i % 3", "lower(s)", "f * 2", "CAST(i AS BIGINT)", "coalesce(l, 2)", "-id"][..],
+        );
         let key = (prop_oneof![5 => columns, 1 => terms], direction());
         prop_oneof![3 => vec(key.clone(), 1), 2 => vec(key, 2..4)].boxed()
     }

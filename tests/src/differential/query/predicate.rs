@@ -62,7 +62,9 @@ fn literals(kinds: &Kinds) -> impl Strategy<Value = (Kind, Vec<i64>)> + use<> {
     let few = vec(index(), 1..6);
     let many = vec(index(), 20..40);
     (kinds.one(), prop_oneof![4 => few, 1 => many]).prop_map(|(kind, indexes)| {
-        let is_zero = |index: &i64| kind.is_float() && ["'0.0'", "'-0.0'"].iter().any(|zero| kind.literal(*index).contains(zero));
+        let is_zero = |index: &i64| {
+            kind.is_float() && ["'0.0'", "'-0.0'"].iter().any(|zero| kind.literal(*index).contains(zero))
+        };
         let mut kept: Vec<i64> = indexes.into_iter().filter(|index| !is_zero(index)).collect();
         if kept.is_empty() {
             kept.push(3);
@@ -118,8 +120,12 @@ fn membership(kinds: &Kinds) -> BoxedStrategy<Predicate> {
 }
 
 fn like(kinds: &Kinds) -> BoxedStrategy<Predicate> {
-    let patterns = ["k00%", "k0_5", "%5", "%01%", "k", "", "%", "50%", "äö%", "kxxxx%", "K%", "k01%9", "__", "ppp%", "p%7"];
-    let text = kinds.one_of(|kind| matches!(kind.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View));
+    let patterns = [
+        "k00%", "k0_5", "%5", "%01%", "k", "", "%", "50%", "äö%", "kxxxx%", "K%", "k01%9", "__", "ppp%",
+        "p%7",
+    ];
+    let text = kinds
+        .one_of(|kind| matches!(kind.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View));
     let sql = (text, select(patterns.to_vec()), select(&["LIKE", "NOT LIKE", "ILIKE"][..]))
         .prop_map(|(kind, pattern, like)| format!("{} {like} '{pattern}'", kind.name()));
     leaf("like", sql)
@@ -128,7 +134,8 @@ fn like(kinds: &Kinds) -> BoxedStrategy<Predicate> {
 fn is_null(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     leaf(
         "is-null",
-        (select(kinds.all().to_vec()), select(&["", "NOT "][..])).prop_map(|(kind, not)| format!("{} IS {not}NULL", kind.name())),
+        (select(kinds.all().to_vec()), select(&["", "NOT "][..]))
+            .prop_map(|(kind, not)| format!("{} IS {not}NULL", kind.name())),
     )
 }
 
@@ -142,12 +149,13 @@ fn boolean() -> BoxedStrategy<Predicate> {
 
 fn case(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let arm = |kind: Kind, op: &str, index: i64| format!("{} {op} {}", kind.name(), kind.literal(index));
-    let sql =
-        (kinds.one(), comparison(), index(), index(), comparison()).prop_map(move |(kind, op, a, b, outer)| {
+    let sql = (kinds.one(), comparison(), index(), index(), comparison()).prop_map(
+        move |(kind, op, a, b, outer)| {
             let first = arm(kind, op, a);
             let second = Kind::Int32.literal(b);
             format!("CASE WHEN {first} THEN i WHEN l > 2 THEN {second} ELSE NULL END {outer} {second}")
-        });
+        },
+    );
     let coalesce = (comparison(), index())
         .prop_map(|(op, index)| format!("coalesce(i, 3) {op} {}", Kind::Int32.literal(index)));
     leaf("case", prop_oneof![2 => sql, 1 => coalesce])
@@ -174,7 +182,9 @@ fn joined(form: &'static str, word: &'static str, terms: Vec<Predicate>) -> Pred
 /// Of what is inside nested columns; of the columns themselves where there are none.
 fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let terms = |kind: Kind| match kind {
-        Kind::Struct => vec!["st['a']", "st['a'] + 1", "coalesce(st['a'], 3)", "CASE WHEN st['b'] > 'k005' THEN 1 END"],
+        Kind::Struct => {
+            vec!["st['a']", "st['a'] + 1", "coalesce(st['a'], 3)", "CASE WHEN st['b'] > 'k005' THEN 1 END"]
+        }
         Kind::List => vec!["li[1]", "li[3]", "array_length(li)", "cardinality(li)"],
         _ => vec!["cardinality(mp)", "mp['k0']", "mp['k1']"],
     };
@@ -182,10 +192,13 @@ fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     if of.is_empty() {
         return boolean();
     }
-    let compared = select(of.clone()).prop_flat_map(move |kind| (select(terms(kind)), comparison(), -2i64..30));
+    let compared =
+        select(of.clone()).prop_flat_map(move |kind| (select(terms(kind)), comparison(), -2i64..30));
     let compared = compared.prop_map(|(term, op, n)| format!("{term} {op} {n}"));
     let tested = select(of).prop_flat_map(|kind| match kind {
-        Kind::Struct => select(&["st['a'] IS NULL", "st['b'] IS NOT NULL", "st['b'] LIKE 'k00%'", "st['a'] IN (1, 4, 7)"][..]),
+        Kind::Struct => select(
+            &["st['a'] IS NULL", "st['b'] IS NOT NULL", "st['b'] LIKE 'k00%'", "st['a'] IN (1, 4, 7)"][..],
+        ),
         Kind::List => select(&["array_has(li, 7)", "li[2] IS NULL", "empty(li)", "NOT array_has(li, 3)"][..]),
         _ => select(&["mp IS NOT NULL", "mp['k0'] IS NULL", "cardinality(mp) = 0"][..]),
     });
@@ -194,7 +207,16 @@ fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
 
 /// Of the partition column.
 fn partition() -> BoxedStrategy<Predicate> {
-    let forms = ["= '0'", "<> '1'", "IN ('0', '3', 'x')", "IS NULL", "IS NOT NULL", "> '0'", "NOT IN ('0', '2')", "LIKE '%1'"];
+    let forms = [
+        "= '0'",
+        "<> '1'",
+        "IN ('0', '3', 'x')",
+        "IS NULL",
+        "IS NOT NULL",
+        "> '0'",
+        "NOT IN ('0', '2')",
+        "LIKE '%1'",
+    ];
     leaf("partition", select(forms.to_vec()).prop_map(|form| format!("part {form}")))
 }
 

@@ -11,23 +11,24 @@ use super::{Grammar, Query, ordered, window};
 impl Grammar {
     pub(super) fn set(&self) -> BoxedStrategy<Query> {
         let columns = self.kinds.columns();
-        let all = (self.predicate(), self.condition(), self.keys_of_order(), window(), any::<bool>()).prop_map(
-            move |(first, second, order, window, limited)| {
+        let all = (self.predicate(), self.condition(), self.keys_of_order(), window(), any::<bool>())
+            .prop_map(move |(first, second, order, window, limited)| {
                 let forms = [first.forms, second.forms].concat();
-                let both = format!("SELECT * FROM t WHERE {} UNION ALL SELECT * FROM t{}", first.sql, second.sql);
+                let both =
+                    format!("SELECT * FROM t WHERE {} UNION ALL SELECT * FROM t{}", first.sql, second.sql);
                 if limited {
                     ordered("union", &columns, &format!("FROM ({both})"), &order, window, forms)
                 } else {
                     Query::plain("union", both, forms)
                 }
-            },
-        );
+            });
         let words = [("union-distinct", "UNION"), ("intersect", "INTERSECT"), ("except", "EXCEPT")];
         let key = self.kinds.one_of(|kind| !kind.is_float());
         let distinct = (select(words.to_vec()), key, self.condition(), any::<bool>()).prop_map(
             |((shape, word), key, Predicate { sql, forms }, swapped)| {
                 let key = key.name();
-                let (of_t, of_u) = (format!("SELECT {key} FROM t{sql}"), format!("SELECT u{key} AS {key} FROM u"));
+                let (of_t, of_u) =
+                    (format!("SELECT {key} FROM t{sql}"), format!("SELECT u{key} AS {key} FROM u"));
                 let (left, right) = if swapped { (of_u, of_t) } else { (of_t, of_u) };
                 Query::plain(shape, format!("{left} {word} {right}"), forms)
             },

@@ -83,10 +83,16 @@ impl Grammar {
                 let body = format!("FROM t{sql} GROUP BY {column}");
                 let columns = format!("{column}, max(l), min(ts), count(*)");
                 match form {
-                    0 => ordered("group", &columns, &body, &[("max(l)", " DESC"), (column, "")], window, forms),
+                    0 => {
+                        ordered("group", &columns, &body, &[("max(l)", " DESC"), (column, "")], window, forms)
+                    }
                     1 => Query::plain("group", format!("SELECT {columns} {body}"), forms),
                     2 => ordered("distinct", column, &body, &[(column, " DESC")], window, forms),
-                    _ => Query::plain("distinct", format!("SELECT DISTINCT {column} AS value, i FROM t{sql}"), forms),
+                    _ => Query::plain(
+                        "distinct",
+                        format!("SELECT DISTINCT {column} AS value, i FROM t{sql}"),
+                        forms,
+                    ),
                 }
             })
             .boxed()

@@ -15,7 +15,8 @@ impl Grammar {
         (0usize..5, self.kinds.keys(1, self.tame), predicate, 0i64..8)
             .prop_map(|(form, keys, Predicate { sql, forms }, bound)| {
                 let key = keys.first().map_or("l", |kind| kind.name());
-                let exists = format!("EXISTS (SELECT 1 FROM u WHERE u.u{key} = t.{key} AND u.uid >= {bound})");
+                let exists =
+                    format!("EXISTS (SELECT 1 FROM u WHERE u.u{key} = t.{key} AND u.uid >= {bound})");
                 let list = format!("(SELECT u{key} FROM u WHERE uid <= {bound})");
                 let (shape, condition) = match form {
                     0 => ("semi", format!("{key} IN {list} AND {sql}")),
@@ -49,7 +50,8 @@ impl Grammar {
                         ("correlated-subquery", format!("SELECT id FROM t WHERE i {compare} {value}"))
                     }
                     _ => {
-                        let value = format!("(SELECT count(*) FROM u WHERE u.u{key} = t.{key} AND uid >= {bound})");
+                        let value =
+                            format!("(SELECT count(*) FROM u WHERE u.u{key} = t.{key} AND uid >= {bound})");
                         ("subquery-column", format!("SELECT id, {value} AS matches FROM t{sql}"))
                     }
                 };

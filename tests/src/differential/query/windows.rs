@@ -31,7 +31,11 @@ impl Grammar {
                 let rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW";
                 let over = format!("OVER ({group}ORDER BY {by}{direction}, id {rows})");
                 if most == 0 {
-                    return Query::plain("window", format!("SELECT id, {call} {over} AS w FROM t{sql}"), forms);
+                    return Query::plain(
+                        "window",
+                        format!("SELECT id, {call} {over} AS w FROM t{sql}"),
+                        forms,
+                    );
                 }
                 let numbered = format!("SELECT id, {by}, row_number() {over} AS place FROM t{sql}");
                 let text = format!("SELECT id, place FROM ({numbered}) WHERE place <= {most}");
