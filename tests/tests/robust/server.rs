@@ -3,7 +3,7 @@
 //! A web server of one file that fails as it is told.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +60,7 @@ impl Server {
 
     /// Lets so many requests for content fail in this way.
     pub fn fail(&self, requests: usize, trouble: Trouble) {
-        *self.shared.trouble.lock().unwrap() = (requests, Some(trouble));
+        *self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) = (requests, Some(trouble));
     }
 }
 
@@ -93,7 +93,7 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> Option<()> {
         let mut trouble = None;
         if !head {
             shared.requests.fetch_add(1, Ordering::SeqCst);
-            let mut planned = shared.trouble.lock().unwrap();
+            let mut planned = shared.trouble.lock().unwrap_or_else(PoisonError::into_inner);
             if planned.0 > 0 {
                 planned.0 -= 1;
                 trouble = planned.1;

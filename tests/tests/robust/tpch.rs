@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use datafusion::prelude::SessionContext;
 use tempfile::TempDir;
 use trommel::demo::data::TpchData;
@@ -17,19 +17,24 @@ use trommel_tests::session::Format;
 /// 120 000 lines of orders.
 const SCALE: f64 = 0.02;
 
-/// Makes the tables of the folder tables of a session.
+/// Makes TPC-H's tables tables of a session.
 pub async fn create_tables(session: &SessionContext, format: Format) -> Result<()> {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = TempDir::with_prefix("trommel-tpch-").unwrap();
-        TpchData::find(folder.path(), SCALE, &TpchTable::ALL).unwrap().write_missing(2, &|_| ()).unwrap();
-        folder
-    });
+    static FOLDER: OnceLock<Result<TempDir>> = OnceLock::new();
+    let folder = match FOLDER.get_or_init(write) {
+        Ok(folder) => folder,
+        Err(error) => bail!("no TPC-H data: {error:#}"),
+    };
     for table in TpchTable::ALL {
         let location = folder.path().join(table.file_name());
         create(session, table.name(), format, "", &location.display().to_string()).await?;
     }
     Ok(())
+}
+
+fn write() -> Result<TempDir> {
+    let folder = TempDir::with_prefix("trommel-tpch-")?;
+    TpchData::find(folder.path(), SCALE, &TpchTable::ALL)?.write_missing(2, &|_| ())?;
+    Ok(folder)
 }
 
 /// The queries of TPC-H by name.
