@@ -13,7 +13,7 @@ use trommel_tests::session::Format;
 #[case::stock_on_tame_data(Format::Parquet, true, 30)]
 fn agrees_with_the_oracle(#[case] format: Format, #[case] tame: bool, #[case] iterations: u64) {
     let plan = Plan { format, tame, seed: 1, only: None, until: Until::iterations(iterations) };
-    let outcome = differential::run(&plan, &mut |_| ()).unwrap();
+    let outcome = differential::run(&plan, &mut |_| Ok(())).unwrap();
     let findings: Vec<String> = outcome.findings.iter().map(ToString::to_string).collect();
     assert!(findings.is_empty(), "{}", findings.join("\n"));
     if format == Format::Trommel {

@@ -54,19 +54,22 @@ fn main() -> anyhow::Result<ExitCode> {
     let style = "{elapsed_precise} [{bar:30}] {msg}";
     bar.set_style(ProgressStyle::with_template(style)?.progress_chars("=> "));
 
+    fs::create_dir_all(&arguments.out)?;
+    let mut written = 0;
     let outcome = differential::run(&Plan { format, tame, seed, only, until }, &mut |so_far| {
         bar.set_position(bar.elapsed().as_secs());
         bar.set_message(format!("{} queries, {} mismatches", so_far.queries, so_far.findings.len()));
+        for finding in so_far.findings.iter().skip(written) {
+            bar.suspend(|| println!("{finding}"));
+            if let Some(case) = &finding.case {
+                fs::write(arguments.out.join(format!("{}.slt", finding.name())), case)?;
+            }
+        }
+        written = so_far.findings.len();
+        Ok(())
     })?;
     bar.finish();
 
-    for finding in &outcome.findings {
-        println!("{finding}");
-        if let Some(case) = &finding.case {
-            fs::create_dir_all(&arguments.out)?;
-            fs::write(arguments.out.join(format!("{}.slt", finding.name())), case)?;
-        }
-    }
     let words = outcome.coverage.to_string();
     let shown = words
         .lines()

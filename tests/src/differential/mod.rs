@@ -133,8 +133,8 @@ pub struct Outcome {
 /// Runs `plan`, telling `progress` the outcome so far after each iteration.
 ///
 /// # Errors
-/// The harness's own: a runtime that doesn't start.
-pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome)) -> Result<Outcome> {
+/// The harness's own, a runtime that doesn't start; and `progress`'s.
+pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome) -> Result<()>) -> Result<Outcome> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let strategy = Scenario::strategy(plan.format, plan.tame);
     let mut outcome = Outcome::default();
@@ -181,7 +181,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&Outcome)) -> Result<Outcome> {
             }
             Err(TestError::Abort(reason)) => anyhow::bail!("iteration {iteration}: {reason}"),
         }
-        progress(&outcome);
+        progress(&outcome)?;
         if outcome.findings.len() >= plan.until.findings {
             break;
         }
