@@ -66,7 +66,9 @@ impl Grammar {
             },
         );
         let numbered = self.seldom().prop_map(move |Predicate { sql, forms }| {
-            let number = format!("row_number() OVER (ORDER BY {})", by_with_id());
+            // Of rows, since some types have no ranges.
+            let rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW";
+            let number = format!("row_number() OVER (ORDER BY {} {rows})", by_with_id());
             Query::plain("sorted-window", format!("SELECT id, {number} AS rank FROM t{sql}"), forms)
         });
         let plain = prop_oneof![4 => sorted, 1 => joined, 1 => numbered];
