@@ -16,7 +16,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use trommel_planner::index::{ColumnMap, OutputCol};
 
 use super::{FilteredReadExec, properties};
-use crate::live::{LiveFilter, SortKey, to_table};
+use crate::live::{LiveFilter, SortKey, breaks_its_join, to_table};
 
 impl FilteredReadExec {
     /// Takes filters over the output, answering for each in order.
@@ -43,7 +43,9 @@ impl FilteredReadExec {
                         taken.push(filter);
                         *answer = PushedDown::Yes;
                     }
-                    FilterPushdownPhase::Post if dynamic => {
+                    FilterPushdownPhase::Post
+                        if dynamic && !breaks_its_join(&filter, &self.snapshot.table) =>
+                    {
                         let filter = LiveFilter::new(filter);
                         if !live.iter().any(|held| held.key() == filter.key()) {
                             live.push(filter);
