@@ -104,26 +104,3 @@ async fn done_where_it_pays(#[case] sql: &str, #[case] fetches: bool) -> Result<
     assert_eq!(plan.contains("FetchRowsExec"), fetches, "{plan}");
     Ok(())
 }
-
-/// Every row group holds the leading key's least value, so that none is left out; of the other columns only the
-/// winners' pages are read.
-#[tokio::test]
-async fn only_pages_of_winners_are_read() -> Result<()> {
-    let files = Folder::new(&[rows(0)?, rows(1)?, rows(2)?], 100)?;
-    let mut bytes = Vec::new();
-    for option in ["always", "never"] {
-        let session = Mode { split_files: true, ..Mode::new(Format::Trommel, 1) }.session();
-        files.create(&session, "t", Format::Trommel, &format!("OPTIONS ('late_fetch' '{option}')")).await?;
-        let plan = session.sql("SELECT * FROM t ORDER BY g, k LIMIT 3").await?.create_physical_plan().await?;
-        datafusion::physical_plan::collect(Arc::clone(&plan), session.task_ctx()).await?;
-        bytes.push(bytes_scanned(plan.as_ref()));
-    }
-    assert!(bytes[0] * 2 < bytes[1], "{bytes:?}");
-    Ok(())
-}
-
-fn bytes_scanned(plan: &dyn datafusion::physical_plan::ExecutionPlan) -> usize {
-    let own =
-        plan.metrics().and_then(|metrics| metrics.sum_by_name("bytes_scanned")).map_or(0, |m| m.as_usize());
-    own + plan.children().into_iter().map(|child| bytes_scanned(child.as_ref())).sum::<usize>()
-}
