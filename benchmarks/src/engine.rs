@@ -17,7 +17,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_trommel::TrommelSessionExt;
 use object_store::ObjectStore;
-use trommel::demo::counting_store::{CountingStore, Reads};
+use trommel::demo::counting_store::{Counting, CountingStore, Reads};
 use url::Url;
 
 use crate::data::BenchmarkData;
@@ -118,7 +118,7 @@ impl Host {
         distant: bool,
         partitions: usize,
     ) -> Result<Self> {
-        let store = Arc::new(CountingStore::new(files));
+        let store = Arc::new(Counting::reads_of(files));
         let footers: Arc<FileMetadataCache> = Arc::new(DefaultCache::new(FOOTER_CACHE));
         let place = if distant { FAR } else { NEAR };
         let runtime = runtime(Caches::All, &store, place, &footers)?;

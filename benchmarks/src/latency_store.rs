@@ -5,21 +5,16 @@
 //! Requests don't slow each other down, however many there are. Nothing is merged: each range is a request, and
 //! ranges asked for together wait side by side. A file never comes as a descriptor, which would be near.
 
-use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::future::try_join_all;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
-};
+use object_store::{GetOptions, GetResult, GetResultPayload, ListResult, ObjectMeta, ObjectStore, Result};
+use trommel_scan::io::interpose::{Interpose, Interposed};
 
 /// Bytes that arrive at one time.
 const PIECE: usize = 1 << 18;
@@ -47,17 +42,20 @@ impl Distance {
     }
 }
 
-/// Another store, moved away.
+/// A store that is far away.
+pub type LatencyStore = Interposed<Latency>;
+
+/// Moves a store away.
 #[derive(Debug)]
-pub struct LatencyStore {
+pub struct Latency {
     inner: Arc<dyn ObjectStore>,
     distance: Distance,
 }
 
-impl LatencyStore {
+impl Latency {
     /// Moves `inner` away.
-    pub fn new(inner: Arc<dyn ObjectStore>, distance: Distance) -> Self {
-        Self { inner, distance }
+    pub fn of(inner: Arc<dyn ObjectStore>, distance: Distance) -> LatencyStore {
+        Interposed(Self { inner, distance })
     }
 
     async fn wait(&self) {
@@ -79,26 +77,12 @@ impl LatencyStore {
     }
 }
 
-impl fmt::Display for LatencyStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "distant {}", self.inner)
-    }
-}
-
-// Every method is forwarded: a default would bypass what the wrapped store does better.
-#[deny(clippy::missing_trait_methods)]
 #[async_trait]
-impl ObjectStore for LatencyStore {
-    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
+impl Interpose for Latency {
+    const WHAT: &'static str = "distant";
 
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
+    fn inner(&self) -> &Arc<dyn ObjectStore> {
+        &self.inner
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
@@ -114,43 +98,16 @@ impl ObjectStore for LatencyStore {
         Ok(GetResult { payload, meta, range, attributes })
     }
 
-    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let request = |range: &Range<u64>| {
-            let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..Default::default() };
-            async move { self.get_opts(location, options).await?.bytes().await }
-        };
-        try_join_all(ranges.iter().map(request)).await
-    }
-
-    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        let listing = self.inner.list(prefix);
-        tokio::time::sleep(self.distance.first_byte).map(move |()| listing).flatten_stream().boxed()
-    }
-
-    fn list_with_offset(
+    fn list(
         &self,
-        prefix: Option<&Path>,
-        offset: &Path,
+        listing: BoxStream<'static, Result<ObjectMeta>>,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        let listing = self.inner.list_with_offset(prefix, offset);
         tokio::time::sleep(self.distance.first_byte).map(move |()| listing).flatten_stream().boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
         self.wait().await;
         self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
-    }
-
-    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.inner.rename_opts(from, to, options).await
     }
 }
 
@@ -172,7 +129,7 @@ mod tests {
         let path = Path::from("file");
         inner.put(&path, vec![7_u8; BYTES].into()).await.unwrap();
         let distance = Distance { first_byte: Duration::from_millis(40), bandwidth: 10e6 };
-        (LatencyStore::new(inner, distance), path)
+        (Latency::of(inner, distance), path)
     }
 
     async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {

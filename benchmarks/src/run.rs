@@ -19,7 +19,7 @@ use crate::check::{self, Reference};
 use crate::data::BenchmarkData;
 use crate::digest::Digest;
 use crate::engine::{Caches, Engine, Host, Session};
-use crate::latency_store::{Distance, LatencyStore};
+use crate::latency_store::{Distance, Latency};
 use crate::measure::{self, Inspection, Run};
 use crate::oracle::Unavoidable;
 use crate::profile::Profiler;
@@ -70,7 +70,7 @@ impl Plan {
 pub async fn run(plan: &Plan, data: &BenchmarkData, progress: &ProgressBar) -> Result<Vec<Record>> {
     let local: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new());
     let files = match plan.distance {
-        Some(distance) => Arc::new(LatencyStore::new(Arc::clone(&local), distance)),
+        Some(distance) => Arc::new(Latency::of(Arc::clone(&local), distance)),
         None => Arc::clone(&local),
     };
     let trusted = Host::new(Engine::BASELINE, local, false, plan.partitions)?;

@@ -8,10 +8,12 @@
 //! | [`table`] | `TrommelTable`, its listing, schema and DDL |
 //! | [`exec`] | `FilteredReadExec`, the scan, and how its partitions share the work |
 //! | [`live`] | filters that change while the scan runs, and where they come from |
+//! | [`fetch`] | the rule that lets a TopK fetch wide columns for its winners alone |
 //! | [`link`] | the rule that tells each scan the origin of its filters |
 //! | [`translate`] | DataFusion's physical expressions as ours |
 
 pub mod exec;
+pub mod fetch;
 pub mod link;
 pub mod live;
 pub mod session;
@@ -19,6 +21,9 @@ pub mod table;
 pub mod translate;
 
 pub use exec::FilteredReadExec;
+pub use fetch::{FetchRowsExec, FetchTopKRows};
 pub use link::LinkDynamicFilters;
 pub use session::TrommelSessionExt;
-pub use table::{LiveRowFilters, TableOptions, TrommelTable, TrommelTableBuilder, TrommelTableFactory};
+pub use table::{
+    LateFetch, LiveRowFilters, TableOptions, TrommelTable, TrommelTableBuilder, TrommelTableFactory,
+};

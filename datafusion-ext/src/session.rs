@@ -7,13 +7,14 @@ use std::sync::Arc;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 
-use crate::LinkDynamicFilters;
 use crate::table::TrommelTableFactory;
+use crate::{FetchTopKRows, LinkDynamicFilters};
 
 /// Installs Trommel in a session under construction.
 pub trait TrommelSessionExt {
-    /// Adds the `TROMMEL` table format (`CREATE EXTERNAL TABLE … STORED AS TROMMEL`), and the physical rule
-    /// that links dynamic filters to Trommel's scans, after all rules the session has.
+    /// Adds the `TROMMEL` table format (`CREATE EXTERNAL TABLE … STORED AS TROMMEL`) and two physical rules:
+    /// one that lets a TopK fetch wide columns for its winners alone, before dynamic filters are handed down,
+    /// and one that links these to Trommel's scans, after all rules the session has.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -36,18 +37,28 @@ pub trait TrommelSessionExt {
 
 impl TrommelSessionExt for SessionStateBuilder {
     fn with_trommel(mut self) -> Self {
-        let link: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(LinkDynamicFilters::default());
-        // A builder made from a session that has the rule already must not run it twice.
-        let has_rule = self
-            .physical_optimizers()
-            .iter()
-            .flat_map(|optimizer| &optimizer.rules)
-            .any(|rule| rule.name() == link.name())
-            || self.physical_optimizer_rules().iter().flatten().any(|rule| rule.name() == link.name());
+        let rules = &mut self.physical_optimizers().get_or_insert_default().rules;
+        let (fetch, link) = (FetchTopKRows::default(), LinkDynamicFilters::default());
+        // A builder made from a session that has a rule already must not run it twice.
+        if !has(rules, fetch.name()) {
+            let hands_down = rules.iter().rposition(|rule| rule.name() == HANDS_DOWN_DYNAMIC_FILTERS);
+            rules.insert(hands_down.unwrap_or(rules.len()), Arc::new(fetch));
+        }
+        let has_link = has(rules, link.name())
+            || self.physical_optimizer_rules().as_ref().is_some_and(|rules| has(rules, link.name()));
         let session = self.with_table_factory("TROMMEL".to_owned(), Arc::new(TrommelTableFactory::default()));
-        if has_rule { session } else { session.with_physical_optimizer_rule(link) }
+        if has_link { session } else { session.with_physical_optimizer_rule(Arc::new(link)) }
     }
 }
+
+fn has(rules: &[Rule], name: &str) -> bool {
+    rules.iter().any(|rule| rule.name() == name)
+}
+
+type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// The rule of DataFusion before which plans must have got their last shape.
+const HANDS_DOWN_DYNAMIC_FILTERS: &str = "FilterPushdown(Post)";
 
 #[cfg(test)]
 mod tests {
@@ -58,15 +69,18 @@ mod tests {
         builder.build().physical_optimizers().iter().map(|rule| rule.name().to_owned()).collect()
     }
 
-    /// The default rules, then ours.
+    /// The default rules with one of ours before the last but one, which hands down dynamic filters, and one
+    /// after them.
     fn expected() -> Vec<String> {
         let defaults = PhysicalOptimizer::default();
-        let defaults = defaults.rules.iter().map(|rule| rule.name().to_owned());
-        defaults.chain(["LinkDynamicFilters".to_owned()]).collect()
+        let mut names: Vec<_> = defaults.rules.iter().map(|rule| rule.name().to_owned()).collect();
+        names.insert(names.len() - 2, "FetchTopKRows".to_owned());
+        names.push("LinkDynamicFilters".to_owned());
+        names
     }
 
     #[test]
-    fn the_rule_comes_last() {
+    fn rules_come_where_they_must() {
         assert_eq!(rules(SessionStateBuilder::new().with_trommel()), expected());
         assert_eq!(rules(SessionStateBuilder::new().with_trommel().with_default_features()), expected());
     }

@@ -59,9 +59,17 @@ impl Folder {
     /// # Errors
     /// The writer's, and the file system's.
     pub fn new(files: &[RecordBatch], row_group_rows: usize) -> Result<Self> {
+        Self::of_pages(files, row_group_rows, row_group_rows)
+    }
+
+    /// The same with so many rows to a page.
+    ///
+    /// # Errors
+    /// The writer's, and the file system's.
+    pub fn of_pages(files: &[RecordBatch], row_group_rows: usize, page_rows: usize) -> Result<Self> {
         let folder = TempDir::with_prefix("trommel-test-")?;
         for (number, rows) in files.iter().enumerate() {
-            let bytes = parquet(rows, row_group_rows, row_group_rows)?;
+            let bytes = parquet(rows, row_group_rows, page_rows)?;
             fs::write(folder.path().join(format!("{number}.parquet")), bytes)?;
         }
         Ok(Self(folder))

@@ -4,19 +4,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`differential`] | random tables and queries against an in-memory oracle |
+//! | [`differential`] | random tables and queries against independent oracles |
 //! | [`files`] | Parquet files made for one test |
 //! | [`mutants`] | faults put into the code to see the tests notice them |
 //! | [`plan`] | looking into a plan: its scans and what they counted |
 //! | [`relation`] | when two answers to one query are the same answer |
 //! | [`session`] | sessions for every way the tests run a table |
 //! | [`slt`] | SQL cases: a runner, its reports, the cases known to fail |
-//! | [`store`] | an object store that counts requests and answers late |
+//! | [`store`] | an object store that counts requests, answers late and fails |
 //!
 //! | command | what it does |
 //! |---|---|
 //! | `cargo run -p trommel-tests --bin slt -- [--format PARQUET] PATH…` | runs SQL cases |
-//! | `cargo run -p trommel-tests --bin differential -- --iterations N` | random queries against the oracle |
+//! | `cargo run -p trommel-tests --bin fuzz -- --minutes N --seed S` | random queries against the oracles; SQL cases of mismatches |
 //! | `cargo run -p trommel-tests --bin mutants` | shows that the tests notice the faults of `mutants.txt` |
 
 pub mod differential;

@@ -21,9 +21,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::scalar::ScalarValue;
 
@@ -43,19 +45,24 @@ impl Answer {
     /// # Errors
     /// A value that has no scalar form.
     pub fn try_new(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Self> {
-        let types = schema.fields().iter().map(|field| plain_type(field.data_type())).collect();
+        let types: Vec<_> = schema.fields().iter().map(|field| plain_type(field.data_type())).collect();
         let mut rows = Vec::new();
         for batch in batches {
+            let columns = batch.columns().iter().zip(&types);
+            let columns =
+                columns.map(|(column, plain)| cast(column, plain)).collect::<Result<Vec<_>, _>>()?;
             for row in 0..batch.num_rows() {
-                let values = batch.columns().iter();
-                rows.push(
-                    values
-                        .map(|column| Ok(plain_value(ScalarValue::try_from_array(column, row)?)))
-                        .collect::<Result<_>>()?,
-                );
+                let values = columns.iter().map(|column| ScalarValue::try_from_array(column, row));
+                rows.push(values.collect::<Result<_, _>>()?);
             }
         }
         Ok(Self { types, rows })
+    }
+
+    /// Its first rows in words.
+    pub fn sample(&self, most: usize) -> String {
+        let rows: Vec<_> = self.rows.iter().take(most).map(|row| text(row)).collect();
+        format!("{} rows: {}{}", self.len(), rows.join(" "), if self.len() > most { " …" } else { "" })
     }
 
     /// How many rows there are.
@@ -69,21 +76,28 @@ impl Answer {
     }
 }
 
+/// The type without what doesn't count: how strings are encoded, and what fields of nested types are called and say.
 fn plain_type(data_type: &DataType) -> DataType {
+    let plain =
+        |field: &FieldRef, name: &str| Arc::new(Field::new(name, plain_type(field.data_type()), true));
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
         DataType::Dictionary(_, values) => plain_type(values),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| plain(field, field.name())).collect())
+        }
+        DataType::List(item) | DataType::LargeList(item) => DataType::List(plain(item, "item")),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) if fields.len() == 2 => {
+                let key = Field::new("key", plain_type(fields[0].data_type()), false);
+                let fields = Fields::from(vec![Arc::new(key), plain(&fields[1], "value")]);
+                let entries = Field::new("entries", DataType::Struct(fields), false);
+                DataType::Map(Arc::new(entries), false)
+            }
+            _ => data_type.clone(),
+        },
         other => other.clone(),
-    }
-}
-
-fn plain_value(value: ScalarValue) -> ScalarValue {
-    match value {
-        ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => ScalarValue::Utf8(text),
-        ScalarValue::LargeBinary(bytes) | ScalarValue::BinaryView(bytes) => ScalarValue::Binary(bytes),
-        ScalarValue::Dictionary(_, value) => plain_value(*value),
-        other => other,
     }
 }
 

@@ -2,6 +2,8 @@
 
 //! What can go wrong with a fragment; every error names the file.
 
+use std::ops::Range;
+
 use datafusion_common::DataFusionError;
 use object_store::path::Path;
 
@@ -10,10 +12,12 @@ use object_store::path::Path;
 #[non_exhaustive]
 pub enum ScanError {
     /// The store couldn't give the bytes.
-    #[error("{path}: {source}")]
+    #[error("{path}: bytes {range:?} can't be read: {source}")]
     Store {
         /// The file.
         path: Path,
+        /// The bytes asked for.
+        range: Range<u64>,
         /// What the store said.
         source: object_store::Error,
     },

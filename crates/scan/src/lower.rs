@@ -16,7 +16,8 @@ use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::Cast;
 use trommel_planner::index::{FragmentCol, TableCol};
 use trommel_planner::plan::{
-    Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef, SegmentId, SegmentScanPlan, Shape,
+    Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef, RowIdxPlan, SegmentId,
+    SegmentScanPlan, Shape,
 };
 use trommel_planner::pushdown::PushdownSession;
 
@@ -92,6 +93,19 @@ fn row_groups(
     Ok(ConcatPlan::try_new(Arc::clone(field), segments)?.into())
 }
 
+/// What a scan puts out for each row.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// Columns of the table, in output order, repeated ones included.
+    pub columns: &'a [TableCol],
+    /// Whether a last column numbers the rows, and what the fragment's first row gets: with the rows of
+    /// the fragments before it, the numbers are [`TableRows`](trommel_planner::rows::TableRows).
+    pub numbered_from: Option<u64>,
+}
+
+/// The name of the column that numbers the rows.
+pub const ROW_NUMBER: &str = "_row";
+
 /// What one scan runs over a fragment; made once for each fragment.
 #[derive(Debug)]
 pub struct ReadPlan {
@@ -101,20 +115,19 @@ pub struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// The plans for rows of the `projection` (table columns in output order, repeated ones included) that
-    /// satisfy all `conjuncts`, which are bound over [`table_field`]. Those of them that can fail are asked
-    /// in this order.
+    /// The plans for the `output` of rows that satisfy all `conjuncts`, which are bound over
+    /// [`table_field`]. Those of them that can fail are asked in this order.
     ///
     /// # Errors
     /// When a projected column doesn't exist, a conjunct is bound over something else, or the fragment's
     /// columns don't make the table's.
     pub fn new(
         fragment: &OpenFragment,
-        projection: &[TableCol],
+        output: Output<'_>,
         conjuncts: &[(BoundExpression, Arc<StepCounts>)],
     ) -> Result<Self, ScanError> {
         let table = lower(fragment)?;
-        let projection = output(&table, projection).map_err(|e| plan_error(fragment, e))?;
+        let projection = projection(&table, output).map_err(|e| plan_error(fragment, e))?;
         let mut plan = Self { table, steps: Vec::new(), projection };
         let steps = conjuncts.iter().map(|(conjunct, counts)| plan.step(conjunct, counts));
         plan.steps = steps.collect::<Result<_, _>>().map_err(|e| plan_error(fragment, e))?;
@@ -146,17 +159,22 @@ impl ReadPlan {
     }
 }
 
-/// Some of a table's columns, pushed down.
-fn output(table: &PlanRef, columns: &[TableCol]) -> Result<PlanRef, PlanError> {
+/// The plan of the output: some of a table's columns, pushed down.
+fn projection(table: &PlanRef, output: Output<'_>) -> Result<PlanRef, PlanError> {
     let session = PushdownSession::default();
     let plan = |column: &TableCol| {
         let plan = table.child(column.0)?;
         plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
     };
-    let plans = columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
+    let mut plans = output.columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
     let shapes = table.children().shapes();
-    let fields: Fields = columns.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
-    Ok(PackPlan::try_new(fields, table.rows(), plans.into())?.into())
+    let mut fields: Vec<_> = output.columns.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
+    if let Some(first) = output.numbered_from {
+        let numbers = PlanRef::from(RowIdxPlan::try_new(first, table.rows())?);
+        fields.push(Arc::new(numbers.field().as_ref().clone().with_name(ROW_NUMBER)));
+        plans.push(numbers);
+    }
+    Ok(PackPlan::try_new(Fields::from(fields), table.rows(), plans.into())?.into())
 }
 
 pub(crate) fn plan_error(fragment: &OpenFragment, error: PlanError) -> ScanError {

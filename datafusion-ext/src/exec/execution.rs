@@ -8,14 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::common::{Result, exec_datafusion_err};
 use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{Verdicts, ZoneSource};
+use trommel_planner::pruning::{ColumnPath, Level, PrunePredicate, Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{FilterStep, StepCounts};
 use trommel_scan::fragment::OpenFragment;
-use trommel_scan::io::{Distance, Kept};
-use trommel_scan::lower::ReadPlan;
+use trommel_scan::io::{Distance, Kept, RangeReader};
+use trommel_scan::lower::{Output, ReadPlan};
 
 use super::FilteredReadExec;
+use super::blooms::Blooms;
 use super::filters::BoundFilters;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
@@ -78,6 +79,11 @@ pub struct Execution {
     survivors: Survivors,
     /// The generation of the live filters at the start.
     first_generation: u64,
+    blooms: Blooms,
+    /// The columns of which the static filters ask for values.
+    sought: Vec<ColumnPath>,
+    /// Whether rows that are known to satisfy the static filters are enough for the limit.
+    proven_suffice: bool,
 }
 
 /// How many rows were filtered so far, and how many of them are left.
@@ -114,6 +120,10 @@ impl Execution {
         columns.extend(scan.filters.columns());
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
         let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
+        let proven = scan.fetch.and_then(|fetch| proven_rows(scan, prune?, fetch as u64));
+        if let Some(proven) = &proven {
+            units.retain(|unit| proven[unit.fragment].overlaps(&unit.rows));
+        }
         let promise =
             Promise::of(&scan.live, scan.asked.as_ref()).filter(|_| scan.sequence.promised.is_none());
         if scan.fetch.is_some() {
@@ -132,6 +142,9 @@ impl Execution {
             savings: savings(scan, &projection),
             survivors: Survivors::default(),
             first_generation: live.generation(),
+            blooms: Blooms::new(snapshot),
+            proven_suffice: proven.is_some(),
+            sought: prune.into_iter().flat_map(PrunePredicate::sought).cloned().collect(),
             projection,
             filters,
             live,
@@ -162,7 +175,10 @@ impl Execution {
             let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
             let conjuncts: Vec<_> =
                 filters.conjuncts.iter().cloned().zip(self.counts.iter().cloned()).collect();
-            Ok(ReadPlan::new(&self.fragment(morsel).open, &self.projection, &conjuncts)?)
+            let numbered_from =
+                self.scan.numbers_rows.then(|| self.scan.snapshot.rows_before(morsel.fragment));
+            let output = Output { columns: &self.projection, numbered_from };
+            Ok(ReadPlan::new(&self.fragment(morsel).open, output, &conjuncts)?)
         });
         plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))
     }
@@ -220,6 +236,10 @@ impl Execution {
 
         let verdicts = self.static_verdicts(unit, metrics);
         let (rows, proven) = match &verdicts {
+            Some(verdicts) if self.proven_suffice => {
+                let proven = verdicts.all.clip(&unit.rows);
+                (proven.clone(), proven)
+            }
             Some(verdicts) => (verdicts.may.clip(&unit.rows), verdicts.all.clip(&unit.rows)),
             None if self.scan.filters.is_empty() => (all.clone(), all),
             None => (all, RowRanges::empty()),
@@ -265,6 +285,34 @@ impl Execution {
         matters
     }
 
+    /// Leaves out the rows of a morsel that Bloom filters exclude; they are fetched where statistics left
+    /// a row group open. What can't be fetched excludes nothing.
+    pub async fn ask_blooms(&self, morsel: &Morsel, file: &RangeReader) -> RowRanges<FragmentRows> {
+        let (fragment, mut rows) = (morsel.fragment, morsel.rows.clone());
+        let mut columns =
+            if rows.subtract(&morsel.proven).is_empty() { Vec::new() } else { self.sought.clone() };
+        columns.extend(self.live.sought());
+        if columns.is_empty() {
+            return rows;
+        }
+        match self.blooms.fetch(fragment, &columns, &rows, file).await {
+            Ok(true) => {}
+            Ok(false) => return rows,
+            Err(error) => {
+                log::debug!("Bloom filters can't be read, so they don't prune: {error}");
+                return rows;
+            }
+        }
+        let zones = self.zones(fragment);
+        self.blooms.ask(fragment, |blooms| {
+            let prune = self.filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
+            if let Some(prune) = prune {
+                rows = prune.judge_candidates(zones, Level::RowGroup, blooms, &rows, &[]).may;
+            }
+            self.live.judge_candidates(zones, blooms, rows).may
+        })
+    }
+
     fn judge_live(
         &self,
         fragment: usize,
@@ -304,6 +352,26 @@ impl Execution {
     fn zones(&self, fragment: usize) -> &dyn ZoneSource {
         self.scan.snapshot.zones(fragment)
     }
+}
+
+/// The rows of each fragment that are known to satisfy the static filters, if they are enough for a limit of
+/// `fetch` rows whichever they are.
+fn proven_rows(
+    scan: &FilteredReadExec,
+    prune: &PrunePredicate,
+    fetch: u64,
+) -> Option<Vec<RowRanges<FragmentRows>>> {
+    if scan.sequence.promised.is_some() || !scan.live.is_empty() {
+        return None;
+    }
+    let fragments = scan.snapshot.fragments.iter().enumerate();
+    let proven: Vec<_> = fragments
+        .map(|(at, fragment)| {
+            let all = RowRanges::all(fragment.open.metadata.rows());
+            prune.judge(scan.snapshot.zones(at), &all, &[]).all
+        })
+        .collect();
+    (proven.iter().map(RowRanges::len).sum::<u64>() >= fetch).then_some(proven)
 }
 
 /// What rows save that live filters drop.

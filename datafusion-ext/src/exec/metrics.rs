@@ -27,6 +27,8 @@ pub struct ScanMetrics {
     pub pages_live: Count,
     /// Pages in which every row satisfies the static filters, so that none was evaluated.
     pub pages_proven: Count,
+    /// Rows that statistics left open and Bloom filters excluded.
+    pub rows_bloom: Count,
     /// Morsels read.
     pub morsels: Count,
     /// Rows decoded, in the column of which most were.
@@ -65,6 +67,7 @@ impl ScanMetrics {
             pages_static: pruning("page_index_pages_pruned"),
             pages_live: counter("page_index_pages_pruned_dynamic_filter"),
             pages_proven: counter("page_index_pages_fully_matched"),
+            rows_bloom: counter("rows_pruned_bloom_filter"),
             morsels: counter("morsels"),
             rows_decoded: counter("rows_decoded"),
             rows_dropped: counter("pushdown_rows_pruned"),

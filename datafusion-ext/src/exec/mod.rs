@@ -13,9 +13,11 @@
 //! | `executions` | which partitions' streams belong together |
 //! | `execution` | what they share; claiming and judging a unit of work |
 //! | `units`, `queue`, `priority` | cutting the work, handing it out, which first |
+//! | `blooms` | what Bloom filters tell where zones left it open |
 //! | `threshold` | what zones tell a TopK before anything is read |
 //! | `stream`, `window` | one partition's loop, and what it reads ahead |
 
+mod blooms;
 mod display;
 mod execution;
 mod executions;
@@ -35,7 +37,7 @@ mod window;
 
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, Field, SchemaBuilder, SchemaRef};
 use datafusion::common::{Result, plan_err};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
@@ -46,8 +48,10 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Evalu
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
 use trommel_planner::optimizer::ExpressionOptimizer;
+use trommel_scan::lower::ROW_NUMBER;
 
 pub use queue::{Queue, Sharing};
+pub(crate) use units::file_columns;
 
 use executions::Executions;
 use filters::StaticFilters;
@@ -91,6 +95,8 @@ pub struct ScanContext {
 pub struct FilteredReadExec {
     snapshot: Arc<Snapshot>,
     projection: ColumnMap<OutputCol, TableCol>,
+    /// Whether a last output column numbers the rows.
+    numbers_rows: bool,
     filters: StaticFilters,
     live: Vec<LiveFilter>,
     linked: bool,
@@ -124,7 +130,7 @@ impl FilteredReadExec {
         let partitions = partitions(&snapshot, &context);
         let filters = StaticFilters::new(&request.filters, context.optimizer);
         Ok(Self {
-            properties: properties(&snapshot, &projection, &sequence, partitions)?,
+            properties: properties(&snapshot, &projection, false, &sequence, partitions)?,
             statistics: Arc::new(ScanStatistics::default()),
             executions: Arc::new(Executions::new(partitions)),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -135,6 +141,7 @@ impl FilteredReadExec {
             sharing: Sharing::Queue,
             snapshot,
             projection,
+            numbers_rows: false,
             filters,
             sequence,
             partitions,
@@ -144,6 +151,27 @@ impl FilteredReadExec {
     /// Where each output column lies in the table.
     pub fn projection(&self) -> &ColumnMap<OutputCol, TableCol> {
         &self.projection
+    }
+
+    /// What the query sees of the table.
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// Whether the scan's rows can be read in two steps: it puts out all that pass its filters, without numbers.
+    pub(crate) fn can_number_rows(&self) -> bool {
+        !self.numbers_rows && self.fetch.is_none()
+    }
+
+    /// The same scan putting out these columns and, last, the number of each row in the snapshot.
+    ///
+    /// # Errors
+    /// When the table lacks a column.
+    pub fn with_row_numbers(&self, columns: Vec<TableCol>) -> Result<Self> {
+        let projection = ColumnMap::new(columns);
+        let properties = properties(&self.snapshot, &projection, true, &self.sequence, self.partitions)?;
+        let statistics = Arc::default();
+        Ok(Self { projection, numbers_rows: true, properties, statistics, ..self.variant() })
     }
 
     /// The table's schema, which live filters and static predicates index.
@@ -174,6 +202,7 @@ impl FilteredReadExec {
         Self {
             snapshot: Arc::clone(&self.snapshot),
             projection: self.projection.clone(),
+            numbers_rows: self.numbers_rows,
             filters: self.filters.clone(),
             live: self.live.clone(),
             linked: self.linked,
@@ -206,11 +235,16 @@ fn partitions(snapshot: &Snapshot, context: &ScanContext) -> usize {
 fn properties(
     snapshot: &Snapshot,
     projection: &ColumnMap<OutputCol, TableCol>,
+    numbers_rows: bool,
     sequence: &Sequence,
     partitions: usize,
 ) -> Result<Arc<PlanProperties>> {
     let indices: Vec<_> = projection.targets().iter().map(|c| c.index()).collect();
-    let schema = Arc::new(snapshot.table.project(&indices)?);
+    let mut schema = SchemaBuilder::from(snapshot.table.project(&indices)?);
+    if numbers_rows {
+        schema.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
+    }
+    let schema = Arc::new(schema.finish());
     let order = sequence.promised.as_ref().and_then(|order| project_order(order, projection));
     let equivalences = EquivalenceProperties::new_with_orderings(schema, order);
     let properties = PlanProperties::new(

@@ -9,8 +9,9 @@
 use std::cmp::Ordering;
 
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal, NegativeExpr};
 use trommel_planner::index::TableCol;
 use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
 
@@ -34,7 +35,7 @@ impl Promise {
     /// tells.
     pub fn of(filters: &[LiveFilter], asked: Option<&SortKey>) -> Option<Self> {
         let told = filters.iter().find_map(|filter| match filter.origin() {
-            Origin::TopK { order, .. } => order.first().and_then(Self::of_key),
+            Origin::TopK { order, .. } => order.first().and_then(Self::like_key),
             Origin::MinMax { extremes, .. } => {
                 let extreme = extremes.first()?;
                 let column = column(extreme.expr.as_ref())?;
@@ -42,7 +43,7 @@ impl Promise {
             }
             _ => None,
         });
-        let by_asking = || filters.first().and(asked).and_then(Self::of_key);
+        let by_asking = || filters.first().and(asked).and_then(Self::like_key);
         told.or_else(by_asking)
     }
 
@@ -50,6 +51,36 @@ impl Promise {
     pub fn of_key(key: &SortKey) -> Option<Self> {
         let column = column(key.expr.as_ref())?;
         Some(Self { column, descending: key.options.descending, nulls_first: key.options.nulls_first })
+    }
+}
+
+impl Promise {
+    /// What a sort by this key looks for, as far as it follows one column up or down. Sums may wrap and casts
+    /// may round, so this is a hint.
+    fn like_key(key: &SortKey) -> Option<Self> {
+        let (mut expr, mut descending) = (key.expr.as_ref(), key.options.descending);
+        loop {
+            if let Some(column) = column(expr) {
+                return Some(Self { column, descending, nulls_first: key.options.nulls_first });
+            }
+            expr = if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+                cast.expr().as_ref()
+            } else if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
+                descending = !descending;
+                negative.arg().as_ref()
+            } else {
+                let binary = expr.downcast_ref::<BinaryExpr>()?;
+                match (binary.left().is::<Literal>(), binary.op(), binary.right().is::<Literal>()) {
+                    (false, Operator::Plus | Operator::Minus, true) => binary.left().as_ref(),
+                    (true, Operator::Plus, false) => binary.right().as_ref(),
+                    (true, Operator::Minus, false) => {
+                        descending = !descending;
+                        binary.right().as_ref()
+                    }
+                    _ => return None,
+                }
+            };
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use trommel_planner::index::{ColumnMap, OutputCol};
 
 use super::{FilteredReadExec, properties};
-use crate::live::{LiveFilter, SortKey, to_table};
+use crate::live::{LiveFilter, SortKey, breaks_its_join, to_table};
 
 impl FilteredReadExec {
     /// Takes filters over the output, answering for each in order.
@@ -43,7 +43,9 @@ impl FilteredReadExec {
                         taken.push(filter);
                         *answer = PushedDown::Yes;
                     }
-                    FilterPushdownPhase::Post if dynamic => {
+                    FilterPushdownPhase::Post
+                        if dynamic && !breaks_its_join(&filter, &self.snapshot.table) =>
+                    {
                         let filter = LiveFilter::new(filter);
                         if !live.iter().any(|held| held.key() == filter.key()) {
                             live.push(filter);
@@ -70,8 +72,9 @@ impl FilteredReadExec {
         });
         let Some(columns) = picked.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, &self.sequence, self.partitions)?;
-        Ok(Some(Self { projection, properties, statistics: Arc::default(), ..self.variant() }))
+        let properties = properties(&self.snapshot, &projection, false, &self.sequence, self.partitions)?;
+        let statistics = Arc::default();
+        Ok(Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() }))
     }
 
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass

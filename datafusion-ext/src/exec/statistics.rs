@@ -47,7 +47,8 @@ impl FilteredReadExec {
     fn work_out(&self) -> Result<Statistics> {
         let table = self.with_filters(self.of_table());
         let columns = self.projection.targets().iter().map(|c| table.column_statistics[c.index()].clone());
-        let column_statistics: Vec<_> = columns.collect();
+        let numbers = self.numbers_rows.then(ColumnStatistics::new_unknown);
+        let column_statistics: Vec<_> = columns.chain(numbers).collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
         let output =
@@ -74,9 +75,14 @@ impl FilteredReadExec {
     }
 
     /// The statistics after the static filters: what a `FilterExec` would estimate, but no more rows than
-    /// there are in zones that may match.
+    /// there are in zones that may match; and exactly those where zones decide for every row.
     fn with_filters(&self, table: Statistics) -> Statistics {
         if self.filters.is_empty() {
+            return table;
+        }
+        let Judged { may, open } = self.judged();
+        let all = self.snapshot.rows();
+        if open == 0 && may == all {
             return table;
         }
         let input = Arc::new(EmptyExec::new(Arc::clone(&self.snapshot.table)));
@@ -86,25 +92,36 @@ impl FilteredReadExec {
             .build()
             .and_then(|filter| filter.statistics_from_inputs(&[Arc::clone(&table)], &StatisticsArgs::new()));
         let mut statistics = Arc::unwrap_or_clone(estimate.unwrap_or(table)).to_inexact();
-        let may = Precision::Inexact(self.rows_that_may_match() as usize);
         statistics.num_rows = match statistics.num_rows {
-            Precision::Absent => may,
-            estimate => estimate.min(&may),
+            _ if open == 0 => Precision::Exact(may as usize),
+            Precision::Absent => Precision::Inexact(may as usize),
+            estimate => estimate.min(&Precision::Inexact(may as usize)),
         };
         statistics
     }
 
-    fn rows_that_may_match(&self) -> u64 {
-        let filters = self.filters.bind(&self.snapshot.table);
-        let fragments = self.snapshot.fragments.iter().enumerate();
-        let rows = fragments.map(|(at, fragment)| {
+    /// What zones tell of the static filters.
+    fn judged(&self) -> Judged {
+        let prune = self.filters.bind(&self.snapshot.table).prune;
+        let mut judged = Judged { may: 0, open: 0 };
+        for (at, fragment) in self.snapshot.fragments.iter().enumerate() {
             let rows = fragment.open.metadata.rows();
-            let judged =
-                filters.prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
-            judged.map_or(rows, |verdicts| verdicts.may.len())
-        });
-        rows.sum()
+            let verdicts =
+                prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
+            let (may, proven) = verdicts.map_or((rows, 0), |v| (v.may.len(), v.all.len()));
+            judged.may += may;
+            judged.open += may - proven;
+        }
+        judged
     }
+}
+
+/// Rows by what zones tell of them.
+struct Judged {
+    /// How many may satisfy the static filters.
+    may: u64,
+    /// For how many of them that isn't decided.
+    open: u64,
 }
 
 /// The statistics of one table column over all fragments.

@@ -58,6 +58,8 @@ struct ReadMorsel {
     elapsed: Duration,
     io: Arc<IoCounters>,
     asked_live: bool,
+    /// How many of its rows Bloom filters excluded.
+    excluded: u64,
 }
 
 /// The stream of one partition. The execution it belongs to is joined here; all work waits for a poll.
@@ -194,6 +196,7 @@ impl Reader {
         metrics.morsels_asked_live.add(usize::from(read.asked_live));
         metrics.rows_decoded.add(read.batches.rows_decoded() as usize);
         metrics.rows_matched.add(read.batches.rows() as usize);
+        metrics.rows_bloom.add(read.excluded as usize);
         metrics.rows_dropped.add(dropped.fixed as usize);
         metrics.rows_dropped_live.add(dropped.live as usize);
         metrics.errors.add(dropped.failures as usize);
@@ -245,10 +248,12 @@ async fn read(
     let start = Instant::now();
     let io: Arc<IoCounters> = Arc::default();
     let file = file.with_counters(Arc::clone(&io)).with_kept(morsel.kept.clone());
+    let wanted = execution.ask_blooms(&morsel, &file).await;
+    let excluded = morsel.rows.len() - wanted.len();
     let plan = execution.read_plan(&morsel)?;
     let live = execution.live_steps(plan);
     let rows = execute::Morsel {
-        rows: &morsel.rows,
+        rows: &wanted,
         proven: &morsel.proven,
         live: &live,
         at_once: file.distance() == Distance::Remote && execution.most_pages_survive(),
@@ -256,8 +261,8 @@ async fn read(
     let open = &execution.fragment(&morsel).open;
     let batches = read_morsel(open, plan, rows, &file, batch_size).await?;
     morsel.kept.iter().for_each(|kept| kept.done());
-    execution.add_survivors(morsel.rows.len(), batches.rows());
-    Ok(ReadMorsel { batches, elapsed: start.elapsed(), io, asked_live: !live.is_empty() })
+    execution.add_survivors(wanted.len(), batches.rows());
+    Ok(ReadMorsel { batches, elapsed: start.elapsed(), io, asked_live: !live.is_empty(), excluded })
 }
 
 /// Whether batches can be put together: there must be columns, and dictionaries of several row groups may

@@ -36,6 +36,8 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
 
+pub(crate) use self::path::replace_columns;
+
 use self::path::Step;
 use self::producer::{Produced, Refusal};
 use crate::exec::FilteredReadExec;

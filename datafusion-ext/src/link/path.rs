@@ -77,7 +77,7 @@ impl Step {
 }
 
 /// `expr` with each column replaced by what `by` gives for its index; `None` if it gives nothing for one.
-pub(super) fn replace_columns(
+pub(crate) fn replace_columns(
     expr: &Arc<dyn PhysicalExpr>,
     by: impl Fn(usize) -> Option<Arc<dyn PhysicalExpr>>,
 ) -> Option<Arc<dyn PhysicalExpr>> {

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use trommel_planner::expr::functions::And;
 use trommel_planner::expr::{BoundExpression, Cost, ExprKind, Shape};
 use trommel_planner::optimizer::ExpressionOptimizer;
-use trommel_planner::pruning::{PrunePredicate, ZoneSource};
+use trommel_planner::pruning::{Candidates, ColumnPath, Level, PrunePredicate, Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{StepCounts, group_by_columns};
 
@@ -147,6 +147,14 @@ impl LiveFilters {
 
     /// Judges rows by the present form of every filter.
     pub fn judge(&self, zones: &dyn ZoneSource, rows: RowRanges<FragmentRows>) -> Judgement {
+        self.judge_by(rows, |predicate, values, rows| predicate.judge(zones, rows, values))
+    }
+
+    fn judge_by(
+        &self,
+        rows: RowRanges<FragmentRows>,
+        judge: impl Fn(&PrunePredicate, &[ScalarValue], &RowRanges<FragmentRows>) -> Verdicts,
+    ) -> Judgement {
         let mut judgement = Judgement { may: rows, errors: 0 };
         for slot in &self.filters {
             if judgement.may.is_empty() {
@@ -154,12 +162,33 @@ impl LiveFilters {
             }
             let Some(Form { compiled, values }) = self.present_form(slot) else { continue };
             if let Some(predicate) = &compiled.zones {
-                let verdicts = predicate.judge(zones, &judgement.may, &values);
+                let verdicts = judge(predicate, &values, &judgement.may);
                 judgement.may = verdicts.may;
                 judgement.errors += verdicts.errors;
             }
         }
         judgement
+    }
+
+    /// The columns of which the present forms ask for values.
+    pub fn sought(&self) -> Vec<ColumnPath> {
+        let forms = self.filters.iter().filter_map(|slot| self.present_form(slot));
+        let sought = |form: Form| -> Vec<_> {
+            form.compiled.zones.iter().flat_map(PrunePredicate::sought).cloned().collect()
+        };
+        forms.flat_map(sought).collect()
+    }
+
+    /// Judges rows by the present form of every filter and by what knows which values row groups hold.
+    pub fn judge_candidates(
+        &self,
+        zones: &dyn ZoneSource,
+        candidates: &dyn Candidates,
+        rows: RowRanges<FragmentRows>,
+    ) -> Judgement {
+        self.judge_by(rows, |predicate, values, rows| {
+            predicate.judge_candidates(zones, Level::RowGroup, candidates, rows, values)
+        })
     }
 
     /// The conjuncts of every filter's present form that are to be evaluated for the rows of one more
@@ -314,7 +343,7 @@ mod tests {
     use datafusion::physical_expr::expressions::{
         DynamicFilterPhysicalExpr, binary, cast, col, in_list, lit,
     };
-    use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
+    use trommel_planner::pruning::{Bound, ZoneColumn};
 
     use super::*;
     use crate::live::Origin;

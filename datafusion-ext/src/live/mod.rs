@@ -27,6 +27,7 @@ use arrow::datatypes::Schema;
 pub use filters::{Judgement, LiveConjunct, LiveFilters};
 pub use gate::Savings;
 pub use origin::{Extreme, Origin, SortKey};
+pub(crate) use trust::breaks_its_join;
 
 /// A predicate handed down by a running operator, in terms of the table's columns.
 #[derive(Debug, Clone)]

@@ -17,9 +17,23 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, IsNullExpr, Literal};
 use datafusion::physical_expr::utils::collect_columns;
 
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Schema};
 
 use super::{Origin, SortKey};
+
+/// Whether a join that hands the filter down may fail because somebody listens to it.
+///
+/// A hash join that builds a filter computes bounds of its keys. DataFusion 55.2 then tries a dense table for a key
+/// whose bounds are integers, also where the key is a dictionary of integers, which the table can't take. The filter
+/// doesn't tell whose it is, so those of other operators over such a key are lost too.
+pub fn breaks_its_join(filter: &Arc<dyn PhysicalExpr>, table: &Schema) -> bool {
+    let is_dictionary_of_integers = |key: &&Arc<dyn PhysicalExpr>| match key.data_type(table) {
+        Ok(DataType::Dictionary(_, values)) => values.is_integer(),
+        _ => false,
+    };
+    let keys = filter.children();
+    keys.len() == 1 && keys.iter().all(is_dictionary_of_integers)
+}
 
 /// Whether a scan may believe the present form `current` of a live filter.
 ///

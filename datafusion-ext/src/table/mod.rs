@@ -53,7 +53,7 @@ use crate::translate::expression_optimizer;
 pub use self::builder::TrommelTableBuilder;
 pub use self::factory::TrommelTableFactory;
 pub use self::location::Location;
-pub use self::options::{LiveRowFilters, TableOptions};
+pub use self::options::{LateFetch, LiveRowFilters, TableOptions};
 pub use self::snapshot::{ScanFragment, Snapshot};
 
 /// The name of the rule that tells scans where their live filters come from.

@@ -32,6 +32,23 @@ pub struct TableOptions {
     /// When live filters are evaluated for each row, besides judging zones. Default
     /// [`WhenItPays`](LiveRowFilters::WhenItPays).
     pub live_row_filters: LiveRowFilters,
+    /// When a TopK fetches the columns that it doesn't sort by for its winners alone. Default
+    /// [`WhenItPays`](LateFetch::WhenItPays).
+    pub late_fetch: LateFetch,
+}
+
+/// When a TopK fetches the columns that it doesn't sort by for its winners alone; see
+/// [`FetchTopKRows`](crate::FetchTopKRows).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum LateFetch {
+    /// Where rows picked by chance take less than half of those columns' bytes.
+    #[default]
+    WhenItPays,
+    /// Wherever it can be done.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// When live filters are evaluated for each row.
@@ -55,6 +72,7 @@ impl Default for TableOptions {
             infer_partitions: None,
             report_live_filters: true,
             live_row_filters: LiveRowFilters::default(),
+            late_fetch: LateFetch::default(),
         }
     }
 }
@@ -68,7 +86,7 @@ struct Known {
     set: fn(&mut TableOptions, &str) -> Result<(), &'static str>,
 }
 
-const KNOWN: [Known; 5] = [
+const KNOWN: [Known; 6] = [
     Known {
         name: "distrust_statistics",
         default: "false",
@@ -100,15 +118,29 @@ const KNOWN: [Known; 5] = [
         name: "live_row_filters",
         default: "when_it_pays",
         meaning: "evaluate dynamic filters for each row: when_it_pays, always or never",
-        set: |options, text| live_row_filters(text).map(|value| options.live_row_filters = value),
+        set: |options, text| {
+            let values = [LiveRowFilters::WhenItPays, LiveRowFilters::Always, LiveRowFilters::Never];
+            when(text, values).map(|value| options.live_row_filters = value)
+        },
+    },
+    Known {
+        name: "late_fetch",
+        default: "when_it_pays",
+        meaning: "let a TopK fetch the columns it doesn't sort by for its winners alone: when_it_pays, always \
+                  or never",
+        set: |options, text| {
+            let values = [LateFetch::WhenItPays, LateFetch::Always, LateFetch::Never];
+            when(text, values).map(|value| options.late_fetch = value)
+        },
     },
 ];
 
-fn live_row_filters(text: &str) -> Result<LiveRowFilters, &'static str> {
+/// The value for `when_it_pays`, `always` or `never`.
+fn when<T>(text: &str, [when_it_pays, always, never]: [T; 3]) -> Result<T, &'static str> {
     match text.trim().to_ascii_lowercase().as_str() {
-        "when_it_pays" => Ok(LiveRowFilters::WhenItPays),
-        "always" => Ok(LiveRowFilters::Always),
-        "never" => Ok(LiveRowFilters::Never),
+        "when_it_pays" => Ok(when_it_pays),
+        "always" => Ok(always),
+        "never" => Ok(never),
         _ => Err("when_it_pays, always or never"),
     }
 }

@@ -57,6 +57,11 @@ impl Snapshot {
         self.fragments.iter().map(|fragment| fragment.open.metadata.rows()).sum()
     }
 
+    /// How many rows the fragments before this one have: the [`TableRows`](trommel_planner::rows::TableRows) number of its first row.
+    pub fn rows_before(&self, fragment: usize) -> u64 {
+        self.fragments[..fragment].iter().map(|fragment| fragment.open.metadata.rows()).sum()
+    }
+
     /// Bounds of a column of integers or dates over all fragments; `None` where they aren't known.
     pub fn integers(&self, column: TableCol) -> Option<RangeInclusive<i64>> {
         let (mut first, mut last) = (i64::MAX, i64::MIN);

@@ -1,133 +1,183 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Running a scenario against its oracle.
-//!
-//! The oracle is DataFusion over the same rows in memory: one partition, no dynamic filters, hence no scan that skips
-//! anything. Every plan of the tested session runs twice, since a second run must not see what the first one learnt
-//! (DataFusion's own scan does, as `reset_plan_states` warns, so there each plan runs once).
+//! Judging the answers of one instance.
 
+use std::fmt::{self, Display};
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use arrow::record_batch::RecordBatch;
-use datafusion::catalog::MemTable;
+use anyhow::Result;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
 use futures::FutureExt;
 use tempfile::TempDir;
 
-use super::layout;
-use super::order::{self, Order};
+use super::instance::Instance;
 use super::query::Query;
-use super::scenario::Scenario;
 use crate::plan::{counts, scans};
 use crate::relation::Answer;
-use crate::session::{DynamicFilters, Format, Mode};
+use crate::session::Format;
 use crate::slt::panic_text;
 
 /// How long one query may take before it counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `scenario`; returns words about what happened, to count.
+/// What is wrong with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Another answer.
+    Wrong,
+    /// An error where there is an answer.
+    Error,
+    /// A panic.
+    Panic,
+    /// No answer in time.
+    Hang,
+    /// The machinery failed: a query that no engine can plan, a file that can't be written.
+    Harness,
+}
+
+/// A wrong answer.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The query, by its number in the instance.
+    pub query: usize,
+    /// What is wrong.
+    pub class: Class,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.class, self.reason)
+    }
+}
+
+impl Failure {
+    fn harness(error: &anyhow::Error) -> Self {
+        Self { query: 0, class: Class::Harness, reason: format!("{error:#}") }
+    }
+}
+
+/// Runs `instance`; returns words about what happened, to count.
 ///
 /// # Errors
 /// The first answer that is not right, a panic, or a hang.
-pub(super) async fn check(scenario: &Scenario) -> Result<Vec<String>> {
-    let rows = scenario.table.batch("")?;
-    let build = scenario.build.batch("u")?;
-    let folder = TempDir::with_prefix("trommel-differential-")?;
-    let order = scenario.order.as_ref();
-    layout::write(&order::deal(order, &rows, scenario.layouts.len())?, &scenario.layouts, folder.path())?;
-
-    let oracle = Mode { dynamic_filters: DynamicFilters::OFF, ..Mode::new(Format::Parquet, 1) }.session();
-    oracle.register_table("t", in_memory(&rows)?)?;
-    oracle.register_table("u", in_memory(&build)?)?;
-
-    let tested = scenario.mode.session();
-    let (format, location) = (scenario.mode.format, folder.path().display());
-    let clause = order.map(Order::clause).unwrap_or_default();
-    tested
-        .sql(&format!("CREATE EXTERNAL TABLE t STORED AS {format} {clause} LOCATION '{location}/'"))
-        .await?;
-    tested.register_table("u", in_memory(&build)?)?;
-
-    let runs: &[&str] = if format == Format::Parquet { &["only"] } else { &["first", "second"] };
+pub async fn check(instance: &Instance, patience: Duration) -> Result<Vec<String>, Failure> {
+    let folder =
+        TempDir::with_prefix("trommel-differential-").map_err(|error| Failure::harness(&error.into()))?;
+    let (memory, stock, tested) =
+        sessions(instance, folder.path()).await.map_err(|error| Failure::harness(&error))?;
+    let runs: &[&str] =
+        if instance.mode.format == Format::Parquet { &["only"] } else { &["first", "second"] };
     let mut words = Vec::new();
-    for query in &scenario.queries {
-        let found = check_query(query, &oracle, &tested, runs).await;
-        words.extend(found.with_context(|| format!("wrong answer to: {}", query.sql))?);
+    for (number, query) in instance.queries.iter().enumerate() {
+        let fail = |(class, reason)| Failure { query: number, class, reason };
+        let reference = match plan(&memory, &query.reference).await {
+            Ok(plan) => run(&memory, plan, patience).await.map_err(|(_, reason)| reason),
+            Err((_, error)) => {
+                let reason = format!("the oracle cannot plan {}: {error}", query.reference);
+                return Err(fail((Class::Harness, reason)));
+            }
+        };
+        let outcome = match &reference {
+            Ok(answer) if answer.is_empty() => "no rows",
+            Ok(_) => "rows",
+            Err(_) => "error",
+        };
+        words.push(format!("answer={}: {outcome}", query.shape));
+        let found = check_query(query, &reference, &tested, runs, patience).await;
+        words.extend(found.map_err(|(class, reason)| fail((class, format!("{reason}\n  {}", query.sql))))?);
+        if let Some(stock) = &stock {
+            let vote = vote(query, stock, patience).await;
+            let agrees = query.relation.check(&reference, &vote).is_ok();
+            words.push(format!("stock={}", if agrees { "agrees" } else { "differs" }));
+        }
     }
     Ok(words)
 }
 
-fn in_memory(rows: &RecordBatch) -> Result<Arc<MemTable>> {
-    Ok(Arc::new(MemTable::try_new(rows.schema(), vec![vec![rows.clone()]])?))
+/// The oracle in memory, DataFusion's own scan if it is asked, and the session to judge.
+async fn sessions(
+    instance: &Instance,
+    folder: &Path,
+) -> Result<(SessionContext, Option<SessionContext>, SessionContext)> {
+    instance.write(folder)?;
+    let stock = match instance.ask_stock {
+        true => Some(instance.stock(folder).await?),
+        false => None,
+    };
+    Ok((instance.in_memory()?, stock, instance.tested(folder).await?))
 }
+
+type Outcome<T> = Result<T, (Class, String)>;
 
 async fn check_query(
     query: &Query,
-    oracle: &SessionContext,
+    reference: &Result<Answer, String>,
     tested: &SessionContext,
     runs: &[&str],
-) -> Result<Vec<String>> {
-    let reference = match plan(oracle, &query.reference).await {
-        Ok(plan) => run(oracle, plan).await,
-        Err(error) => bail!("the oracle cannot plan {}: {error}", query.reference),
+    patience: Duration,
+) -> Outcome<Vec<String>> {
+    let judge = |answer: &Result<Answer, String>| {
+        let class = if answer.is_ok() { Class::Wrong } else { Class::Error };
+        query.relation.check(reference, answer).map_err(|error| (class, format!("{error:#}")))
     };
-    let outcome = match &reference {
-        Ok(answer) if answer.is_empty() => "no rows",
-        Ok(_) => "rows",
-        Err(_) => "error",
-    };
-    let mut words = vec![format!("answer={}: {outcome}", query.shape)];
-
+    let mut words = Vec::new();
     // A query that fails while it is planned may do so, as one that fails while it runs.
     let first = match plan(tested, &query.sql).await {
         Ok(plan) => plan,
-        Err(error) => {
-            query.relation.check::<_, anyhow::Error>(&reference, &Err(error))?;
+        Err((Class::Error, reason)) => {
+            judge(&Err(reason))?;
             return Ok(words);
         }
+        Err(fault) => return Err(fault),
     };
     for (n, number) in runs.iter().enumerate() {
         // Only between runs: a reset cuts scans off from the operators that hand filters down to them.
-        let plan = if n == 0 { Arc::clone(&first) } else { reset_plan_states(Arc::clone(&first))? };
-        let answer = run(tested, Arc::clone(&plan)).await;
-        if let Err(error) = &answer {
-            ensure!(!error.is::<Fault>(), "{number} run: {error}");
-        }
-        query.relation.check(&reference, &answer).with_context(|| format!("{number} run"))?;
+        let plan = match n {
+            0 => Arc::clone(&first),
+            _ => reset_plan_states(Arc::clone(&first)).map_err(|error| (Class::Error, error.to_string()))?,
+        };
+        let answer = match run(tested, Arc::clone(&plan), patience).await {
+            Ok(answer) => Ok(answer),
+            Err((Class::Error, reason)) => Err(reason),
+            Err((fault, reason)) => return Err((fault, format!("{number} run: {reason}"))),
+        };
+        judge(&answer).map_err(|(class, reason)| (class, format!("{number} run: {reason}")))?;
         note_scans(&plan, &mut words);
     }
     Ok(words)
 }
 
-async fn plan(session: &SessionContext, sql: &str) -> Result<Arc<dyn ExecutionPlan>> {
-    Ok(session.sql(sql).await?.create_physical_plan().await?)
+/// What a session answers to the query.
+pub async fn vote(query: &Query, session: &SessionContext, patience: Duration) -> Result<Answer, String> {
+    let answer = async { run(session, plan(session, &query.sql).await?, patience).await };
+    answer.await.map_err(|(class, reason)| format!("{class:?}: {reason}"))
 }
 
-/// A panic or a hang: never a right outcome.
-#[derive(Debug)]
-struct Fault(String);
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+async fn plan(session: &SessionContext, sql: &str) -> Outcome<Arc<dyn ExecutionPlan>> {
+    let plan = async { session.sql(sql).await?.create_physical_plan().await };
+    match AssertUnwindSafe(plan).catch_unwind().await {
+        Ok(plan) => plan.map_err(|error| (Class::Error, error.to_string())),
+        Err(panic) => Err((Class::Panic, panic_text(panic.as_ref()).to_owned())),
     }
 }
 
-impl std::error::Error for Fault {}
-
-async fn run(session: &SessionContext, plan: Arc<dyn ExecutionPlan>) -> Result<Answer> {
+async fn run(session: &SessionContext, plan: Arc<dyn ExecutionPlan>, patience: Duration) -> Outcome<Answer> {
     let schema = plan.schema();
     let batches = collect(plan, session.task_ctx());
-    match AssertUnwindSafe(tokio::time::timeout(PATIENCE, batches)).catch_unwind().await {
-        Ok(Ok(batches)) => Answer::try_new(&schema, &batches?),
-        Ok(Err(_elapsed)) => Err(anyhow!(Fault(format!("no answer within {} s", PATIENCE.as_secs())))),
-        Err(panic) => Err(anyhow!(Fault(format!("panic: {}", panic_text(panic.as_ref()))))),
+    match AssertUnwindSafe(tokio::time::timeout(patience, batches)).catch_unwind().await {
+        Ok(Ok(Ok(batches))) => {
+            Answer::try_new(&schema, &batches).map_err(|error| (Class::Harness, error.to_string()))
+        }
+        Ok(Ok(Err(error))) => Err((Class::Error, error.to_string())),
+        Ok(Err(_elapsed)) => Err((Class::Hang, format!("no answer within {} s", patience.as_secs()))),
+        Err(panic) => Err((Class::Panic, panic_text(panic.as_ref()).to_owned())),
     }
 }
 
@@ -148,52 +198,52 @@ fn note_scans(plan: &Arc<dyn ExecutionPlan>, words: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::super::kind::Kind;
-    use super::super::layout::Layout;
+    use super::super::layout::{Dictionary, Layout};
+    use super::super::scenario::Scenario;
     use super::super::table::{Arrangement, Column, Table};
     use super::*;
     use crate::relation::Relation;
+    use crate::session::Mode;
 
     /// A scenario on DataFusion's own scan: 40 clustered rows, one value in `specials` special.
-    fn scenario(sql: &str, specials: u8) -> Scenario {
+    async fn outcome(sql: &str, specials: u8) -> Result<Vec<String>, Failure> {
         let column =
             |kind| Column { kind, spread: 20, arrangement: Arrangement::Clustered, nulls: 0, specials };
-        let table = Table { rows: 40, columns: Kind::ALL.map(column).to_vec(), seed: 3 };
+        let table = Table { rows: 40, columns: Kind::CORE.map(column).to_vec(), seed: 3 };
         let relation = Relation::default();
         let (sql, reference) = (sql.to_owned(), sql.to_owned());
-        Scenario {
+        let layout =
+            Layout { row_group_rows: 8, page_rows: 4, dictionary: Dictionary::Full, ..Layout::PLAIN };
+        let scenario = Scenario {
             build: Table { rows: 3, ..table.clone() },
             table,
             order: None,
-            layouts: vec![Layout {
-                row_group_rows: 8,
-                page_rows: 4,
-                page_index: true,
-                dictionary: true,
-                statistics: true,
-                bloom: false,
-            }],
+            layouts: vec![layout],
+            has_partitions: false,
+            evolution: None,
+            live_row_filters: "when_it_pays",
+            build_layout: None,
             mode: Mode::new(Format::Parquet, 3),
+            ask_stock: false,
             queries: vec![Query { shape: "filter", sql, reference, relation, forms: Vec::new() }],
-        }
+        };
+        check(&Instance::of(&scenario).unwrap(), PATIENCE).await
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn right_answers_pass() {
-        let words = check(&scenario("SELECT id, s FROM t WHERE f > 2.0", 0)).await.unwrap();
-        assert_eq!(words, ["answer=filter: rows"]);
+        assert_eq!(outcome("SELECT id, s FROM t WHERE f > 2.0", 0).await.unwrap(), ["answer=filter: rows"]);
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_nan_that_the_scan_skips_is_found() {
         // NaN is above every number, but not above the bounds in a file.
-        let error =
-            check(&scenario("SELECT id FROM t WHERE f > CAST('Infinity' AS DOUBLE)", 1)).await.unwrap_err();
-        assert!(format!("{error:#}").contains("rows where"), "{error:#}");
+        let failure = outcome("SELECT id FROM t WHERE f > CAST('Infinity' AS DOUBLE)", 1).await.unwrap_err();
+        assert!(failure.class == Class::Wrong && failure.reason.contains("rows where"), "{failure}");
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn an_error_of_both_passes() {
-        let words = check(&scenario("SELECT 1 / (id % 2) FROM t", 0)).await.unwrap();
-        assert_eq!(words, ["answer=filter: error"]);
+        assert_eq!(outcome("SELECT 1 / (id % 2) FROM t", 0).await.unwrap(), ["answer=filter: error"]);
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use super::predicate::FORMS;
-use super::query::{LIMIT_INSIDE_SHAPES, ORDER_SHAPES, SHAPES};
+use super::kind::Kind;
+use super::query::{FORMS, LIMIT_INSIDE_SHAPES, ORDER_SHAPES, SHAPES};
 
 /// How often each word came up.
 #[derive(Debug, Default)]
@@ -20,10 +20,27 @@ impl Coverage {
         }
     }
 
-    /// The words that must come up but did so less than `least` times.
-    pub fn missing(&self, tame: bool, least: usize) -> Vec<String> {
+    /// What must be drawn but was so less than `least` times.
+    pub fn missing_drawn(&self, tame: bool, least: usize) -> Vec<String> {
+        self.missing(drawn(tame), least)
+    }
+
+    /// What must come of running but did so less than `least` times: answers with rows of every shape, and on Trommel
+    /// whatever makes its scans skip.
+    pub fn missing_met(&self, tame: bool, least: usize) -> Vec<String> {
+        let answers = shapes(tame).into_iter().map(|shape| format!("answer={shape}: rows"));
+        let done = self.missing_done(least);
+        self.missing(answers.collect(), least).into_iter().chain(done.into_iter().filter(|_| !tame)).collect()
+    }
+
+    /// What Trommel's scans must have done but did less than `least` times.
+    pub fn missing_done(&self, least: usize) -> Vec<String> {
+        self.missing(DONE.map(str::to_owned).to_vec(), least)
+    }
+
+    fn missing(&self, words: Vec<String>, least: usize) -> Vec<String> {
         let count = |word: &String| self.0.get(word).copied().unwrap_or(0);
-        let short = required(tame).into_iter().filter(|word| count(word) < least);
+        let short = words.into_iter().filter(|word| count(word) < least);
         short.map(|word| format!("{word}: {} times, {least} are asked", count(&word))).collect()
     }
 }
@@ -50,21 +67,46 @@ const DONE: [&str; 7] = [
     "promised-order=several",
 ];
 
-/// Every axis at each of its values, every shape, with rows in its answer too, every form of predicate, and on Trommel
-/// whatever makes its scans skip.
-fn required(tame: bool) -> Vec<String> {
-    let switches =
-        ["linked", "partitioned-joins", "split-files", "join-filter", "topk-filter", "aggregate-filter"];
-    let layouts = ["page-index", "dictionary", "statistics", "bloom"];
-    let axes = switches.map(|axis| format!("mode/{axis}")).into_iter();
-    let axes = axes.chain(layouts.map(|axis| format!("layout/{axis}")));
+/// Every shape.
+fn shapes(tame: bool) -> Vec<&'static str> {
+    let mut shapes = [SHAPES.as_slice(), &ORDER_SHAPES].concat();
+    if !tame {
+        shapes.extend(LIMIT_INSIDE_SHAPES);
+    }
+    shapes
+}
+
+/// Every axis at each of its values, every shape, every form of predicate, every type.
+fn drawn(tame: bool) -> Vec<String> {
+    let switches = [
+        "mode/linked",
+        "mode/partitioned-joins",
+        "mode/split-files",
+        "mode/join-filter",
+        "mode/topk-filter",
+        "mode/aggregate-filter",
+        "layout/page-index",
+        "layout/statistics",
+        "layout/short-bounds",
+        "layout/bloom",
+        "layout/version-2",
+        "table/build-side-on-disk",
+    ];
+    let wild = ["table/partition-column", "table/changed-schema"];
+    let switches = switches.iter().chain(wild.iter().filter(|_| !tame));
     let mut words: Vec<String> =
-        axes.flat_map(|axis| ["on", "off"].map(|value| format!("{axis}={value}"))).collect();
+        switches.flat_map(|axis| ["on", "off"].map(|value| format!("{axis}={value}"))).collect();
+    words.extend(["None", "Falling", "Full"].map(|how| format!("layout/dictionary={how}")));
+    words.extend(["Plain", "Snappy", "Zstd"].map(|codec| format!("layout/codec={codec}")));
     words.extend([1, 3, 8].map(|partitions| format!("mode/partitions={partitions}")));
     words.extend(["1", "7", "default"].map(|rows| format!("mode/batch_size={rows}")));
+    words.extend(["when_it_pays", "always", "never"].map(|when| format!("mode/live_row_filters={when}")));
     words.extend([1, 2, 3, 4].map(|files| format!("files={files}")));
     words.extend(["Clustered", "Random", "Skewed", "Runs"].map(|name| format!("arrangement={name}")));
-    words.extend(FORMS.map(|form| format!("predicate={form}")));
+    let is_wild = |form: &&str| matches!(*form, "nested" | "partition");
+    words.extend(FORMS.iter().filter(|form| !tame || !is_wild(form)).map(|form| format!("predicate={form}")));
+    let more = Kind::MORE.iter().filter(|_| !tame);
+    words.extend(Kind::CORE.iter().chain(more).map(|kind| format!("type={kind:?}")));
     words.extend(
         [
             "order=none",
@@ -81,16 +123,6 @@ fn required(tame: bool) -> Vec<String> {
         ]
         .map(str::to_owned),
     );
-    let mut shapes = [SHAPES.as_slice(), &ORDER_SHAPES].concat();
-    if !tame {
-        shapes.extend(LIMIT_INSIDE_SHAPES);
-    }
-    for shape in shapes {
-        words.push(format!("shape={shape}"));
-        words.push(format!("answer={shape}: rows"));
-    }
-    if !tame {
-        words.extend(DONE.map(str::to_owned));
-    }
+    words.extend(shapes(tame).into_iter().map(|shape| format!("shape={shape}")));
     words
 }

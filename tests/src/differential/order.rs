@@ -9,9 +9,9 @@ use arrow::array::UInt32Array;
 use arrow::compute::{SortColumn, SortOptions, lexsort_to_indices, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use proptest::prelude::*;
-use proptest::sample::select;
 
 use super::kind::Kind;
+use super::kinds::Kinds;
 
 /// The order of each of a table's files.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +37,8 @@ enum Files {
 }
 
 /// A strategy for orders; most tables have none.
-pub fn strategy() -> impl Strategy<Value = Option<Order>> {
-    let kind = prop_oneof![2 => Just(None), 3 => select(&Kind::ALL[..]).prop_map(Some)];
+pub fn strategy(kinds: &Kinds) -> BoxedStrategy<Option<Order>> {
+    let kind = prop_oneof![2 => Just(None), 3 => kinds.one().prop_map(Some)];
     let files = prop_oneof![4 => Just(Files::Disjoint), 1 => Just(Files::DisjointButNulls), 1 => Just(Files::Overlapping)];
     let order = (kind, any::<bool>(), any::<bool>(), any::<bool>(), files).prop_map(
         |(kind, descending, nulls_first, then_id, files)| Order {
@@ -49,7 +49,7 @@ pub fn strategy() -> impl Strategy<Value = Option<Order>> {
             files,
         },
     );
-    prop_oneof![3 => Just(None), 2 => order.prop_map(Some)]
+    prop_oneof![3 => Just(None), 2 => order.prop_map(Some)].boxed()
 }
 
 /// What a table's order adds to coverage.

@@ -2,18 +2,20 @@
 
 //! Random tables: what is in them, told by a few numbers and a seed.
 //!
-//! Besides one column of each [`Kind`] a table has `id`, which numbers its rows: unique, never NULL, clustered.
+//! Besides a column of each of some [`Kind`]s a table has `id`, which numbers its rows: unique, never NULL, clustered.
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use arrow::array::{ArrayRef, Int64Array};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use proptest::prelude::*;
 
 use super::kind::Kind;
+use super::kinds::Kinds;
 use super::random::Random;
 
 /// How the values of a column follow one another.
@@ -80,13 +82,11 @@ impl Table {
 
     /// A strategy for tables of `rows` rows. `tame` tables hold no float or integer that DataFusion's own scan is
     /// known to get wrong.
-    pub fn strategy(rows: impl Strategy<Value = usize>, tame: bool) -> impl Strategy<Value = Self> {
-        let columns: Vec<_> = Kind::ALL.into_iter().map(|kind| Column::strategy(kind, tame)).collect();
-        (rows, columns, any::<u64>().no_shrink()).prop_map(|(rows, columns, seed)| Self {
-            rows,
-            columns,
-            seed,
-        })
+    pub fn strategy(kinds: &Kinds, rows: BoxedStrategy<usize>, tame: bool) -> BoxedStrategy<Self> {
+        let columns: Vec<_> = kinds.all().iter().map(|kind| Column::strategy(*kind, tame)).collect();
+        (rows, columns, any::<u64>().no_shrink())
+            .prop_map(|(rows, columns, seed)| Self { rows, columns, seed })
+            .boxed()
     }
 }
 
@@ -95,14 +95,21 @@ impl Column {
         if rows == 0 {
             return Ok(arrow::array::new_empty_array(&self.kind.data_type()));
         }
-        let null = ScalarValue::try_from(self.kind.data_type())?;
+        let to = self.kind.data_type();
+        // Made of scalars, a dictionary would have a value of its own for each row.
+        let plain = match &to {
+            DataType::Dictionary(_, values) => values.as_ref(),
+            other => other,
+        };
+        let null = ScalarValue::try_from(plain)?;
         let values = (0..rows).map(|row| {
             if random.one_in(u64::from(self.nulls)) {
-                return null.clone();
+                return Ok(null.clone());
             }
-            self.kind.value(self.index(row, rows, random))
+            self.kind.value(self.index(row, rows, random)).cast_to(plain)
         });
-        Ok(ScalarValue::iter_to_array(values.collect::<Vec<_>>())?)
+        let values = values.collect::<datafusion::error::Result<Vec<_>>>()?;
+        Ok(cast(&ScalarValue::iter_to_array(values)?, &to)?)
     }
 
     fn index(&self, row: u64, rows: u64, random: &mut Random) -> i64 {

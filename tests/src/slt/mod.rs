@@ -10,7 +10,9 @@ mod run;
 mod value;
 
 pub use column::Column;
+pub(crate) use column::columns;
 pub(crate) use database::panic_text;
 pub use exceptions::{Exception, Exceptions};
 pub use report::{CaseId, Failure, Report};
 pub use run::run;
+pub(crate) use value::rows;

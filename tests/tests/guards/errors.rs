@@ -4,16 +4,19 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, lit};
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, DynamicFilterPhysicalExpr, lit};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildFilterPushdownResult, ChildPushdownResult, FilterPushdownPhase,
+};
 use rstest::rstest;
 use trommel_tests::files::{Folder, integers};
 use trommel_tests::session::{Format, Mode};
 
-use super::support::{ask, leaf, listening, orphan, plan, run};
+use super::support::{ask, leaf, listening, orphan, plan, run, stock};
 
 fn k() -> Arc<dyn PhysicalExpr> {
     Arc::new(Column::new("k", 0))
@@ -54,6 +57,32 @@ async fn a_live_filter_that_fails_keeps_every_row(#[case] current: Arc<dyn Physi
     let scan = listening(&scan, &filter)?;
     filter.update(current)?;
     assert_eq!(run(&session, &scan).await?.len(), 1000);
+    Ok(())
+}
+
+/// What the guard is for: evaluating rows, DataFusion's own scan fails the query.
+#[rstest]
+#[case::division_by_zero(division_by_zero())]
+#[case::cast_too_narrow(cast_too_narrow())]
+#[tokio::test]
+async fn the_stock_scan_fails(#[case] current: Arc<dyn PhysicalExpr>) -> Result<()> {
+    let rows = integers(&[("k", (1000..2000).map(Some).collect())])?;
+    let files = Folder::new(&[rows], 100)?;
+    let session = stock().session();
+    session.sql("SET datafusion.execution.parquet.pushdown_filters = true").await?;
+    files.create(&session, "t", Format::Parquet, "").await?;
+    let scan = leaf(&plan(&session, "SELECT k FROM t").await?);
+    let filter = orphan(&scan);
+    let offered: Arc<dyn PhysicalExpr> = Arc::<DynamicFilterPhysicalExpr>::clone(&filter);
+    let config = session.copied_config();
+    let offered = ChildPushdownResult {
+        parent_filters: vec![ChildFilterPushdownResult { filter: offered, child_results: Vec::new() }],
+        self_filters: Vec::new(),
+    };
+    let answer = scan.handle_child_pushdown_result(FilterPushdownPhase::Post, offered, config.options())?;
+    let scan = answer.updated_node.context("the scan takes it")?;
+    filter.update(current)?;
+    assert!(run(&session, &scan).await.is_err(), "DataFusion is mended: this test can go");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr, Column, lit};
 use rstest::rstest;
 use trommel_tests::files::{create, integers, parquet};
 use trommel_tests::session::{Format, Mode};
-use trommel_tests::store::{WATCHED, WatchedStore};
+use trommel_tests::store::{WATCHED, Watched, put_into};
 
 use super::support::{leaf, listening, orphan, plan, run};
 
@@ -25,9 +25,9 @@ const ZONES: usize = 20_000;
 #[tokio::test(flavor = "current_thread")]
 async fn skipping_zones_starves_nobody(#[case] row_group_rows: usize, #[case] least: usize) -> Result<()> {
     let rows = integers(&[("k", (0..ZONES as i64).map(Some).collect())])?;
-    let store = WatchedStore::new([("t/0.parquet".to_owned(), parquet(&rows, row_group_rows, 1)?)]).await?;
+    let store = Watched::files([("t/0.parquet".to_owned(), parquet(&rows, row_group_rows, 1)?)]).await?;
     let session = Mode { split_files: true, ..Mode::new(Format::Trommel, 1) }.session();
-    store.put_into(&session)?;
+    put_into(&store, &session)?;
     create(&session, "t", Format::Trommel, "", &format!("{WATCHED}t/")).await?;
     let scan = leaf(&plan(&session, "SELECT k FROM t").await?);
     let filter = orphan(&scan);

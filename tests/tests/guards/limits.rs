@@ -14,7 +14,7 @@ use rstest::rstest;
 use trommel_tests::files::{Folder, integers};
 use trommel_tests::session::{DynamicFilters, Format, Mode};
 
-use super::support::{ask, fault, leaf, listening, offer, orphan, plan};
+use super::support::{ask, fault, leaf, listening, offer, orphan, plan, stock};
 
 /// 1 000 rows in row groups of 100: `k` and `j` rise, `r` falls. Sorted by `k`, and said to be.
 fn rising() -> Result<Folder> {
@@ -97,11 +97,19 @@ async fn a_limited_scan_takes_no_filter_and_no_sort() -> Result<()> {
     Ok(())
 }
 
+/// DataFusion's own scan takes the limit, and spends it on rows that the filter's producer then drops.
 #[tokio::test]
 async fn a_listening_scan_takes_no_limit() -> Result<()> {
     let (_files, scan) = scan().await?;
     let listening = listening(&scan, &orphan(&scan))?;
     assert!(listening.with_fetch(Some(10)).is_none());
     assert!(listening.with_fetch(None).is_some(), "taking a limit away does no harm");
+
+    let files = rising()?;
+    let session = stock().session();
+    files.create(&session, "t", Format::Parquet, "").await?;
+    let scan = leaf(&plan(&session, "SELECT k, r FROM t").await?);
+    let listening = self::listening(&scan, &orphan(&scan))?;
+    assert!(listening.with_fetch(Some(10)).is_some(), "DataFusion is mended: its part of this test can go");
     Ok(())
 }

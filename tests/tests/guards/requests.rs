@@ -13,7 +13,7 @@ use rstest::rstest;
 use tokio::time::{sleep, timeout};
 use trommel_tests::files::{create, integers, parquet};
 use trommel_tests::session::{Format, Mode};
-use trommel_tests::store::{WATCHED, WatchedStore};
+use trommel_tests::store::{WATCHED, Watched, WatchedStore, put_into};
 
 use super::support::plan;
 
@@ -26,11 +26,11 @@ async fn session() -> Result<(SessionContext, Arc<WatchedStore>)> {
         ("t/0.parquet".to_owned(), parquet(&rows, 100, 100)?),
         ("few/0.parquet".to_owned(), parquet(&few, 100, 100)?),
     ];
-    let store = WatchedStore::new(files).await?;
+    let store = Watched::files(files).await?;
     // A batch is a morsel, or several would make one.
     let mode = Mode { split_files: true, batch_size: Some(100), ..Mode::new(Format::Trommel, 4) };
     let session = mode.session();
-    store.put_into(&session)?;
+    put_into(&store, &session)?;
     for table in ["t", "few"] {
         create(&session, table, Format::Trommel, "", &format!("{WATCHED}{table}/")).await?;
     }

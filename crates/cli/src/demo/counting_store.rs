@@ -7,22 +7,18 @@
 //! request. Listings and `HEAD` requests move no file content and aren't counted.
 //!
 //! While it counts, the store hands out no descriptor of a local file
-//! ([`GetResultPayload::File`]), of which a reader could read whatever it
+//! ([`File`](object_store::GetResultPayload::File)), of which a reader could read whatever it
 //! likes unseen, but streams it. That takes longer, so what is timed isn't counted.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::stream::BoxStream;
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
-};
+use object_store::{GetOptions, GetResult, ObjectStore, Result};
+use trommel_scan::io::interpose::{Interpose, Interposed, streamed};
 
 /// What was read through a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,19 +29,27 @@ pub struct Reads {
     pub bytes: u64,
 }
 
-/// Wraps a store and counts what is read through it.
+/// A store that counts what is read through it.
+pub type CountingStore = Interposed<Counting>;
+
+/// Counts what is read of a store.
 #[derive(Debug)]
-pub struct CountingStore {
+pub struct Counting {
     inner: Arc<dyn ObjectStore>,
     counts: AtomicBool,
     requests: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl CountingStore {
+impl Counting {
     /// Counts the reads of `inner`, from nought.
-    pub fn new(inner: Arc<dyn ObjectStore>) -> Self {
-        Self { inner, counts: AtomicBool::new(true), requests: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+    pub fn reads_of(inner: Arc<dyn ObjectStore>) -> CountingStore {
+        Interposed(Self {
+            inner,
+            counts: AtomicBool::new(true),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        })
     }
 
     /// Counts from now on, or answers as the wrapped store does.
@@ -66,42 +70,22 @@ impl CountingStore {
     }
 }
 
-impl fmt::Display for CountingStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "counted {}", self.inner)
-    }
-}
-
-// Every method is forwarded: a default would bypass what the wrapped store does better.
-#[deny(clippy::missing_trait_methods)]
 #[async_trait]
-impl ObjectStore for CountingStore {
-    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
+impl Interpose for Counting {
+    const WHAT: &'static str = "counted";
 
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
+    fn inner(&self) -> &Arc<dyn ObjectStore> {
+        &self.inner
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let head = options.head;
-        let mut result = self.inner.get_opts(location, options).await?;
+        let answer = self.inner.get_opts(location, options).await?;
         if head || !self.counts.load(Ordering::Relaxed) {
-            return Ok(result);
+            return Ok(answer);
         }
-        self.count(result.range.end - result.range.start);
-        if matches!(result.payload, GetResultPayload::File(..)) {
-            let (meta, range, attributes) =
-                (result.meta.clone(), result.range.clone(), result.attributes.clone());
-            let payload = GetResultPayload::Stream(result.into_stream());
-            result = GetResult { payload, meta, range, attributes };
-        }
-        Ok(result)
+        self.count(answer.range.end - answer.range.start);
+        Ok(streamed(answer))
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -109,40 +93,12 @@ impl ObjectStore for CountingStore {
         parts.iter().for_each(|part| self.count(part.len() as u64));
         Ok(parts)
     }
-
-    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
-    }
-
-    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.inner.rename_opts(from, to, options).await
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use object_store::local::LocalFileSystem;
-    use object_store::{GetRange, ObjectStoreExt};
+    use object_store::{GetRange, GetResultPayload, ObjectStoreExt};
 
     use super::*;
 
@@ -150,7 +106,7 @@ mod tests {
     async fn store() -> (CountingStore, Path, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let local = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
-        let store = CountingStore::new(Arc::new(local));
+        let store = Counting::reads_of(Arc::new(local));
         let path = Path::from("file");
         store.put(&path, vec![7_u8; 1000].into()).await.unwrap();
         (store, path, folder)

@@ -22,7 +22,7 @@ use object_store::local::LocalFileSystem;
 use url::Url;
 
 use super::answer::Answer;
-use super::counting_store::{CountingStore, Reads};
+use super::counting_store::{Counting, CountingStore, Reads};
 use super::data::TpchData;
 use super::layout::TpchTable;
 use super::queries::Query;
@@ -70,7 +70,7 @@ impl Engine {
             config.options_mut().set(key, value)?;
         }
         let runtime = RuntimeEnvBuilder::new().build_arc()?;
-        let store = Arc::new(CountingStore::new(Arc::new(LocalFileSystem::new())));
+        let store = Arc::new(Counting::reads_of(Arc::new(LocalFileSystem::new())));
         runtime.register_object_store(&Url::parse("file://")?, Arc::clone(&store) as _);
         let builder =
             SessionStateBuilder::new().with_default_features().with_config(config).with_runtime_env(runtime);

@@ -34,3 +34,7 @@ domain! {
     /// The rows of one row group.
     RowGroupRows, "row-group rows"
 }
+domain! {
+    /// The rows of all fragments that a query sees of a table, fragment after fragment.
+    TableRows, "table rows"
+}

@@ -34,9 +34,9 @@ pub use self::group::group_by_columns;
 use self::prepared::{Context, Part, Prepared, Stream};
 use crate::ScanError;
 use crate::fragment::OpenFragment;
-use crate::io::{FetchedRanges, RangeReader};
+use crate::io::{Distance, FetchedRanges, RangeReader};
 use crate::lower::ReadPlan;
-use crate::segments::{SegmentReader, without_slack};
+use crate::segments::{SegmentRead, SegmentReader, without_slack};
 
 /// The rows of a morsel, and what is known of them.
 #[derive(Debug, Clone, Copy)]
@@ -304,8 +304,7 @@ impl<'a> Reading<'a> {
     /// Fetches all that a prepared plan reads, which is about to be decoded.
     async fn fetch(&mut self, prepared: &Prepared) -> Result<(), ScanError> {
         prepared.reads().iter().for_each(|read| self.note_decoded(read.rows.len()));
-        let (ranges, dictionaries) = self.reach(prepared);
-        self.io.fetch(&mut self.held, ranges, &dictionaries).await
+        self.fetch_reads(prepared.reads()).await
     }
 
     /// Fetches all that plans read for all rows of a part.
@@ -314,23 +313,30 @@ impl<'a> Reading<'a> {
         plans: impl Iterator<Item = &'p PlanRef>,
         part: &Part,
     ) -> Result<(), ScanError> {
-        let (mut ranges, mut dictionaries) = (Vec::new(), Vec::new());
-        for plan in plans {
-            let (more, pages) = self.reach(&Prepared::new(plan, 0, part, None, self.context())?);
-            ranges.extend(more);
-            dictionaries.extend(pages);
-        }
-        self.io.fetch(&mut self.held, ranges, &dictionaries).await
+        let prepared = plans.map(|plan| Prepared::new(plan, 0, part, None, self.context()));
+        let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
+        self.fetch_reads(prepared.iter().flat_map(Prepared::reads).collect()).await
     }
 
-    /// The bytes that a prepared plan reads, and those of them that are dictionary pages.
-    fn reach(&self, prepared: &Prepared) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+    /// Fetches what is read, as far as no filter has decoded it.
+    ///
+    /// Where a request costs little, pages come first and then the dictionaries that they turn out to need;
+    /// else both come at once.
+    async fn fetch_reads(&mut self, mut reads: Vec<&SegmentRead>) -> Result<(), ScanError> {
         let segments = self.segments();
-        let mut reads = prepared.reads();
         reads.retain(|read| !self.decoded.contains_key(&read.segment));
-        let ranges = reads.iter().flat_map(|read| segments.reach(&read.segment, &read.rows));
-        let dictionaries = reads.iter().flat_map(|read| segments.dictionaries(&read.segment));
-        (ranges.collect(), dictionaries.collect())
+        let pages_first = self.io.distance() == Distance::Local;
+        let reach = |read: &&SegmentRead| match pages_first {
+            true => segments.reach_pages(&read.segment, &read.rows),
+            false => segments.reach(&read.segment, &read.rows),
+        };
+        let dictionaries: Vec<_> =
+            reads.iter().flat_map(|read| segments.dictionaries(&read.segment)).collect();
+        self.io.fetch(&mut self.held, reads.iter().flat_map(reach).collect(), &dictionaries).await?;
+        let missing =
+            |read: &&SegmentRead| segments.missing_dictionaries(&read.segment, &read.rows, &self.held);
+        let missing: Vec<_> = reads.iter().filter(|_| pages_first).flat_map(missing).collect();
+        self.io.fetch(&mut self.held, missing, &dictionaries).await
     }
 
     /// Fetches ranges, among them these dictionary pages.

@@ -5,15 +5,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StructArray};
+use arrow::array::{Array, ArrayRef, StructArray, UInt64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, FieldRef, Fields};
 use datafusion_common::{DataFusionError, ScalarValue, internal_datafusion_err};
 use object_store::path::Path;
 use trommel_planner::expr::{BoundExpression, Input, evaluate};
-use trommel_planner::plan::operators::{Concat, Eval, Pack, SegmentScan};
+use trommel_planner::plan::operators::{Concat, Eval, Pack, RowIdx, RowIdxData, SegmentScan};
 use trommel_planner::plan::{PlanRef, SegmentId};
-use trommel_planner::rows::{FragmentRows, RowGroupRows, RowRanges};
+use trommel_planner::rows::{FragmentRows, RowGroupRows, RowRanges, TableRows};
 
 use super::plan_error;
 use crate::ScanError;
@@ -59,6 +59,8 @@ pub(super) enum Prepared {
     Pack { fields: Fields, columns: Vec<Prepared> },
     /// Evaluates an expression.
     Eval { expression: BoundExpression, input: Box<Prepared> },
+    /// Numbers the rows.
+    Numbers(RowRanges<TableRows>),
 }
 
 impl Prepared {
@@ -96,6 +98,14 @@ impl Prepared {
         if let Some(eval) = plan.as_opt::<Eval>() {
             return Ok(Self::Eval { expression: eval.expression.clone(), input: Box::new(child(0)?) });
         }
+        if let Some(RowIdxData { start: first }) = plan.as_opt::<RowIdx>() {
+            let rows = selected.map_or_else(|| part.rows.clone(), |selected| part.rows.select(selected));
+            let group = part.group.start.checked_sub(start).and_then(|group| first.checked_add(group));
+            let lost =
+                || context.error(internal_datafusion_err!("{plan} at {start} doesn't number {part:?}"));
+            let group = group.ok_or_else(lost)?;
+            return Ok(Self::Numbers(rows.iter().map(|r| group + r.start..group + r.end).collect()));
+        }
         Err(context.error(internal_datafusion_err!("can't run {plan}")))
     }
 
@@ -107,6 +117,7 @@ impl Prepared {
                 Self::Segment { read, .. } => reads.push(read),
                 Self::Pack { columns, .. } => stack.extend(columns.iter().rev()),
                 Self::Eval { input, .. } => stack.push(input),
+                Self::Numbers(_) => {}
             }
         }
         reads
@@ -150,6 +161,7 @@ impl Prepared {
             Self::Eval { expression, input } => {
                 Stream::Eval(expression.clone(), Box::new(input.start_with(bytes, batch, context, decoded)?))
             }
+            Self::Numbers(rows) => Stream::Numbers(rows.clone()),
         })
     }
 }
@@ -175,6 +187,7 @@ pub(super) enum Stream {
     Segment(SegmentColumn),
     Pack(Fields, Vec<Stream>),
     Eval(BoundExpression, Box<Stream>),
+    Numbers(RowRanges<TableRows>),
 }
 
 /// A segment that is being decoded.
@@ -194,6 +207,7 @@ impl Stream {
             Self::Segment(column) => column.seen = which(&column.segment).then(Vec::new),
             Self::Pack(_, columns) => columns.iter_mut().for_each(|column| column.remember(which)),
             Self::Eval(_, input) => input.remember(which),
+            Self::Numbers(_) => {}
         }
     }
 
@@ -203,6 +217,7 @@ impl Stream {
             Self::Segment(column) => column.seen.map(|seen| (column.segment, seen)).into_iter().collect(),
             Self::Pack(_, columns) => columns.into_iter().flat_map(Self::remembered).collect(),
             Self::Eval(_, input) => input.remembered(),
+            Self::Numbers(_) => Vec::new(),
         }
     }
 
@@ -225,6 +240,11 @@ impl Stream {
                 let root = input.next(rows, params, path)?;
                 let value = evaluate(expression, Input { root: &root, params });
                 value.and_then(|value| value.into_array_of_size(rows)).map_err(|e| plan_error(path, e))
+            }
+            Self::Numbers(left) => {
+                let (next, rest) = left.split_at(rows as u64);
+                *left = rest;
+                Ok(Arc::new(UInt64Array::from_iter_values(next.iter().flatten())))
             }
         }
     }

@@ -32,8 +32,9 @@ impl LocalFile {
 
     /// An error when the file was written to since it was planned.
     pub fn check(&self, path: &Path, planned: &Version) -> Result<(), ScanError> {
-        let metadata = self.file.metadata().map_err(|e| store_error(path, e))?;
-        let modified = metadata.modified().map_err(|e| store_error(path, e))?;
+        let unknown = |error| store_error(path, 0..planned.size, error);
+        let metadata = self.file.metadata().map_err(unknown)?;
+        let modified = metadata.modified().map_err(unknown)?;
         let found = Version { size: metadata.len(), e_tag: None, last_modified: modified.into() };
         if is_version(&found, planned) { Ok(()) } else { Err(changed(path, planned, found.to_string())) }
     }
@@ -59,7 +60,7 @@ impl LocalFile {
         counters: &IoCounters,
     ) -> Result<Bytes, ScanError> {
         let mut buffer = self.buffers.take((range.end - range.start) as usize);
-        read_at(&self.file, buffer.bytes_mut(), range.start).map_err(|e| store_error(path, e))?;
+        read_at(&self.file, buffer.bytes_mut(), range.start).map_err(|e| store_error(path, range, e))?;
         let bytes = buffer.freeze();
         counters.received(&bytes);
         Ok(bytes)
@@ -85,7 +86,7 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io::Resul
     Ok(())
 }
 
-fn store_error(path: &Path, error: std::io::Error) -> ScanError {
+fn store_error(path: &Path, range: Range<u64>, error: std::io::Error) -> ScanError {
     let source = object_store::Error::Generic { store: "LocalFileSystem", source: Box::new(error) };
-    ScanError::Store { path: path.clone(), source }
+    ScanError::Store { path: path.clone(), range, source }
 }

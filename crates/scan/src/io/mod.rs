@@ -11,6 +11,7 @@
 
 mod buffers;
 mod held;
+pub mod interpose;
 mod kept;
 mod local;
 mod request;

@@ -45,7 +45,7 @@ pub(super) async fn ask(
     counters: &IoCounters,
 ) -> Result<Answer, ScanError> {
     check_range(path, version, &range)?;
-    let store_error = |source| ScanError::Store { path: path.clone(), source };
+    let store_error = |source| ScanError::Store { path: path.clone(), range: range.clone(), source };
     // A weak tag never matches a precondition; it is compared with the answer's.
     let if_match = version.e_tag.clone().filter(|tag| !tag.starts_with("W/"));
     let options =

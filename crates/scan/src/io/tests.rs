@@ -5,16 +5,13 @@
 use std::sync::atomic::AtomicUsize;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStoreExt as _, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use object_store::{GetOptions, GetResult, GetResultPayload, ObjectStoreExt as _, PutPayload, Result};
 use proptest::prelude::*;
 use rstest::rstest;
 
+use super::interpose::{Interpose, Interposed};
 use super::*;
 
 /// What a fetch of some ranges holds.
@@ -156,9 +153,9 @@ async fn an_open_file_stays_the_planned_one(#[case] written_into: bool) {
 #[tokio::test]
 async fn a_dropped_fetch_drops_its_requests(#[case] answers: bool) {
     let (inner, fragment) = stored((0..100).collect()).await;
-    let store = Arc::new(StuckStore { inner, answers, in_flight: Arc::default() });
+    let store = Arc::new(Interposed(Stuck { inner, answers, in_flight: Arc::default() }));
     let in_flight = || store.in_flight.load(Ordering::SeqCst);
-    let erased = Arc::<StuckStore>::clone(&store);
+    let erased = Arc::<Interposed<Stuck>>::clone(&store);
     let reader = RangeReader::new(erased, &fragment, Distance::Remote, Arc::default()).with_coalesce_gap(0);
     let mut fetch = Box::pin(fetch(&reader, (0..20).map(|i| 5 * i..5 * i + 1).collect(), &[]));
     assert!(futures::poll!(&mut fetch).is_pending());
@@ -189,9 +186,9 @@ async fn what_is_kept_is_fetched_once() {
     assert!(kept.pieces().is_empty(), "the last reader lets go");
 }
 
-/// A store whose answers never end, or never begin, and that counts those that are waited for.
+/// Lets answers never end, or never begin, and counts those that are waited for.
 #[derive(Debug)]
-struct StuckStore {
+struct Stuck {
     inner: Arc<dyn ObjectStore>,
     answers: bool,
     in_flight: Arc<AtomicUsize>,
@@ -212,14 +209,14 @@ impl Drop for InFlight {
     }
 }
 
-impl std::fmt::Display for StuckStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "stuck {}", self.inner)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for StuckStore {
+impl Interpose for Stuck {
+    const WHAT: &'static str = "stuck";
+
+    fn inner(&self) -> &Arc<dyn ObjectStore> {
+        &self.inner
+    }
+
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         let held = InFlight::new(&self.in_flight);
         let mut answer = self.inner.get_opts(path, options).await?;
@@ -228,33 +225,5 @@ impl ObjectStore for StuckStore {
         }
         answer.payload = GetResultPayload::Stream(stream::pending().inspect(move |_| _ = &held).boxed());
         Ok(answer)
-    }
-
-    async fn put_opts(&self, path: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        self.inner.put_opts(path, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        path: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(path, opts).await
-    }
-
-    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
     }
 }

@@ -20,6 +20,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 use trommel_planner::rows::{RowGroupRows, RowRanges};
 
+use super::header::is_dictionary_coded;
 use super::pages::CheckedPages;
 use crate::io::HeldBytes;
 use crate::metadata::{FragmentMetadata, chunk_range};
@@ -45,8 +46,13 @@ impl<'a> Chunk<'a> {
     /// The bytes that hold these rows: sorted, disjoint. Whatever precedes the first data page is the
     /// dictionary page.
     pub fn reach(&self, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
+        self.dictionary().into_iter().chain(self.reach_pages(rows)).collect()
+    }
+
+    /// The same without the dictionary page; the whole chunk where it isn't known where the pages are.
+    pub fn reach_pages(&self, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
         let Some(pages) = self.pages else { return vec![self.range.clone()] };
-        let mut reach: Vec<_> = self.dictionary().into_iter().collect();
+        let mut reach = Vec::new();
         for range in rows.iter() {
             let from = pages.partition_point(|p| p.first_row_index as u64 <= range.start).saturating_sub(1);
             let to = pages.partition_point(|p| (p.first_row_index as u64) < range.end);
@@ -97,6 +103,20 @@ impl<'a> Chunk<'a> {
         self.dictionary().is_some() && self.metadata.page_encoding_stats_mask().is_some_and(only)
     }
 
+    /// Whether some pages have a dictionary, of which it is known where it is, and some may have none.
+    pub fn outgrew_dictionary(&self) -> bool {
+        self.dictionary().is_some()
+            && self.metadata.page_encoding_stats_mask().is_some()
+            && !self.is_dictionary_encoded()
+    }
+
+    /// Whether one of the pages of these rows is coded by the dictionary, or may be.
+    pub fn needs_dictionary(&self, rows: &RowRanges<RowGroupRows>, bytes: &dyn HeldBytes) -> bool {
+        let is_plain =
+            |page: &Range<u64>| bytes.get(page).and_then(|page| is_dictionary_coded(&page)) == Some(false);
+        !self.outgrew_dictionary() || !self.reach_pages(rows).iter().all(is_plain)
+    }
+
     /// Whether values are of any length.
     pub fn is_variable(&self) -> bool {
         self.metadata.column_type() == Type::BYTE_ARRAY
@@ -126,10 +146,20 @@ impl<'a> Chunk<'a> {
     }
 
     /// The pages, the dictionary first, from bytes that are held.
+    ///
+    /// Where the dictionary page isn't held, though it is known which it is, there is none.
     pub fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
         // The page reader takes a dictionary offset at its word.
         let dictionary = self.metadata.dictionary_page_offset().filter(|d| *d as u64 == self.range.start);
-        let metadata = self.metadata.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
+        let mut metadata = self.metadata.clone().into_builder();
+        metadata = match self.dictionary().filter(|dictionary| !bytes.holds(dictionary.start)) {
+            None => metadata.set_dictionary_page_offset(dictionary),
+            Some(Range { end, .. }) => metadata
+                .set_dictionary_page_offset(None)
+                .set_data_page_offset(end as i64)
+                .set_total_compressed_size((self.range.end - end) as i64),
+        };
+        let metadata = metadata.build()?;
         let copies = self.metadata.compression() == Compression::UNCOMPRESSED
             && self.metadata.column_type() == Type::BYTE_ARRAY;
         let bytes = if copies { Arc::new(bytes.copying()) } else { Arc::clone(bytes) };
@@ -160,6 +190,11 @@ impl ChunkBytes {
             pieces: ranges.into_iter().map(piece).collect::<std::result::Result<_, _>>()?,
             copies: false,
         })
+    }
+
+    /// Whether the bytes from here on are held, as far as a range among those that were to be held reaches.
+    fn holds(&self, start: u64) -> bool {
+        self.pieces.binary_search_by_key(&start, |(offset, _)| *offset).is_ok()
     }
 
     fn copying(&self) -> Self {

@@ -13,6 +13,7 @@
 
 mod chunk;
 mod dictionary;
+mod header;
 mod hybrid;
 mod levels;
 mod mask;
@@ -70,13 +71,45 @@ impl SegmentReader {
     /// For each leaf: the dictionary page, and the data pages that the rows lie in; the whole chunk where
     /// it isn't known where the pages are.
     pub fn reach(&self, segment: &SegmentId, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
+        self.reach_of(segment, rows, |chunk| chunk.reach(rows))
+    }
+
+    /// The same without the dictionary pages that may turn out not to be needed: those of chunks that
+    /// outgrew them. Once these ranges are held, [`missing_dictionaries`](Self::missing_dictionaries) tells.
+    pub fn reach_pages(&self, segment: &SegmentId, rows: &RowRanges<RowGroupRows>) -> Vec<Range<u64>> {
+        self.reach_of(segment, rows, |chunk| match chunk.outgrew_dictionary() {
+            true => chunk.reach_pages(rows),
+            false => chunk.reach(rows),
+        })
+    }
+
+    /// The dictionary pages that decoding these rows needs, and that [`reach_pages`](Self::reach_pages)
+    /// left out.
+    pub fn missing_dictionaries(
+        &self,
+        segment: &SegmentId,
+        rows: &RowRanges<RowGroupRows>,
+        bytes: &dyn HeldBytes,
+    ) -> Vec<Range<u64>> {
+        self.reach_of(segment, rows, |chunk| {
+            let dictionary = chunk.dictionary().filter(|page| bytes.get(page).is_none());
+            dictionary.filter(|_| chunk.needs_dictionary(rows, bytes)).into_iter().collect()
+        })
+    }
+
+    fn reach_of(
+        &self,
+        segment: &SegmentId,
+        rows: &RowRanges<RowGroupRows>,
+        of_chunk: impl Fn(&Chunk<'_>) -> Vec<Range<u64>>,
+    ) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         if rows.is_empty() || segment.row_group >= self.metadata.row_groups().len() {
             return ranges;
         }
         for leaf in self.leaves(segment) {
             if let Some(chunk) = Chunk::of(&self.metadata, segment.row_group, leaf) {
-                ranges.extend(chunk.reach(rows));
+                ranges.extend(of_chunk(&chunk));
             }
         }
         ranges.sort_unstable_by_key(|range| range.start);
@@ -265,7 +298,11 @@ impl SegmentReader {
             let Some(chunk) = Chunk::of(&self.metadata, place.segment.row_group, leaf) else {
                 return Err(place.malformed("its place in the file can't be"));
             };
-            let held = place.hold(chunk.reach(rows), bytes)?;
+            let reach = match chunk.needs_dictionary(rows, bytes) {
+                true => chunk.reach(rows),
+                false => chunk.reach_pages(rows),
+            };
+            let held = place.hold(reach, bytes)?;
             chunks.serve_held(leaf, &chunk, held);
         }
         Ok(chunks)

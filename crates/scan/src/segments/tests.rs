@@ -288,6 +288,10 @@ fn check(file: &Bytes, whole: &RecordBatch, column: usize, row_group: usize, row
     let reader = SegmentReader::new(Arc::clone(&metadata));
     let segment = SegmentId::new(row_group, FragmentCol(column));
     let got = reader.decode(&segment, rows, &held(file, &reader.reach(&segment, rows))).unwrap();
+    let mut reach = reader.reach_pages(&segment, rows);
+    let missing = reader.missing_dictionaries(&segment, rows, &held(file, &reach));
+    reach.extend(missing);
+    assert_eq!(&reader.decode(&segment, rows, &held(file, &reach)).unwrap(), &got, "pages first");
 
     let start = metadata.row_groups()[row_group].start;
     let indices: UInt64Array = rows.iter().flatten().map(|row| row + start).collect::<Vec<_>>().into();
@@ -400,6 +404,33 @@ fn only_touched_pages_and_the_dictionary_are_reached() {
     assert_eq!(reach(0, &[79..81]), [dictionary..page(0).start, page(1).start..page(2).end]);
     let whole = chunk_bytes(&metadata, 1);
     assert_eq!(reach(1, &[0..ROWS as u64]), [whole]);
+}
+
+/// Pages written after a dictionary had grown too large are read without it.
+#[test]
+fn pages_that_need_no_dictionary_are_read_without_it() {
+    let batch = RecordBatch::try_from_iter([("i", column("i64")), ("s", column("utf8"))]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_page_size_limit(1000)
+        .set_data_page_row_count_limit(40)
+        .set_write_batch_size(40);
+    let file = write_batch(&batch, properties.build());
+    let (metadata, whole) = (metadata(&file), oracle(&file));
+    let reader = SegmentReader::new(Arc::clone(&metadata));
+    for column in 0..2 {
+        let segment = SegmentId::new(0, FragmentCol(column));
+        let dictionary = reader.dictionaries(&segment);
+        let missing = |rows: Range<u64>| {
+            let rows = RowRanges::single(rows);
+            check(&file, &whole, column, 0, &rows);
+            let pages = reader.reach_pages(&segment, &rows);
+            assert!(pages[0].start >= dictionary[0].end);
+            reader.missing_dictionaries(&segment, &rows, &held(&file, &pages))
+        };
+        assert_eq!(missing(0..1), dictionary);
+        assert_eq!(missing(20..480), dictionary);
+        assert_eq!(missing(450..460), [], "column {column}");
+    }
 }
 
 fn chunk_bytes(metadata: &FragmentMetadata, leaf: usize) -> Range<u64> {

@@ -33,6 +33,9 @@ use crate::metadata::FragmentMetadata;
 
 /// Larger filters aren't worth fetching.
 const MOST_BYTES: u64 = 1 << 20;
+/// Nor are those that aren't this many times smaller than what they may spare, unless they are this small.
+const LEAST_SAVED: u64 = 2;
+const FEW_BYTES: u64 = 8 << 10;
 
 /// Where a Bloom filter belongs: a leaf of a row group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,15 +68,17 @@ impl FragmentBlooms {
         rows: &RowRanges<FragmentRows>,
     ) -> Vec<(BloomId, Range<u64>)> {
         let mut wanted = Vec::new();
+        let touched = rows.span().map_or(0..0, |span| self.row_groups(&span));
         for leaf in columns.into_iter().filter_map(|column| Some(self.leaf(column)?.0)) {
-            let groups = self.metadata.row_groups().iter().enumerate();
-            for (row_group, _) in groups.filter(|(_, group)| rows.overlaps(group)) {
+            let overlapping = |group: &usize| rows.overlaps(&self.metadata.row_groups()[*group]);
+            for row_group in touched.clone().filter(overlapping) {
                 let chunk = self.metadata.parquet().row_group(row_group).column(leaf);
                 let id = BloomId { row_group, leaf };
                 let offset = chunk.bloom_filter_offset().and_then(|offset| u64::try_from(offset).ok());
                 let length = chunk.bloom_filter_length().and_then(|length| u64::try_from(length).ok());
                 if let (Some(offset), Some(length)) = (offset, length)
                     && let Some(end) = offset.checked_add(length).filter(|_| length <= MOST_BYTES)
+                    && length <= FEW_BYTES.max(chunk.compressed_size().max(0) as u64 / LEAST_SAVED)
                     && !self.filters.contains_key(&id)
                 {
                     wanted.push((id, offset..end));
@@ -85,6 +90,11 @@ impl FragmentBlooms {
         wanted
     }
 
+    /// Whether any filter has been put.
+    pub fn has_any(&self) -> bool {
+        !self.filters.is_empty()
+    }
+
     /// Adds a filter, as read from the file; one that is malformed is left out.
     pub fn put(&mut self, id: BloomId, bytes: &[u8]) {
         match Sbbf::from_bytes(bytes) {
@@ -94,6 +104,13 @@ impl FragmentBlooms {
             Ok(_) => {}
             Err(e) => log::debug!("{}: Bloom filter {id:?} isn't used: {e}", self.metadata.path()),
         }
+    }
+
+    /// The row groups that hold any of these rows.
+    fn row_groups(&self, rows: &Range<u64>) -> Range<usize> {
+        let groups = self.metadata.row_groups();
+        let first = groups.partition_point(|group| group.end <= rows.start);
+        first..groups.partition_point(|group| group.start < rows.end).max(first)
     }
 
     /// The leaf that a table column is in, and its type there; `None` where values can't be told apart.
@@ -119,9 +136,7 @@ impl Candidates for FragmentBlooms {
         // What the file's type can't hold isn't there: the cast makes it NULL.
         let Ok(values) = cast(values, data_type) else { return true };
         let descriptor = self.metadata.parquet().file_metadata().schema_descr().column(leaf);
-        let groups = self.metadata.row_groups().iter().enumerate();
-        let mut groups = groups.filter(|(_, group)| group.start < rows.end && rows.start < group.end);
-        groups.any(|(row_group, _)| {
+        self.row_groups(rows).any(|row_group| {
             let Some(filter) = self.filters.get(&BloomId { row_group, leaf }) else { return true };
             (0..values.len()).filter(|at| values.is_valid(*at)).any(|at| {
                 let value = ScalarValue::try_from_array(&values, at);

@@ -7,14 +7,17 @@
 //! * `CASE x WHEN` and `nullif` over floats, for the same reason;
 //! * fields of nullable structs: DataFusion's `get_field` shows values under a NULL struct.
 
+use arrow::datatypes::DataType;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::Union;
 
-use super::kind::Kind;
+use super::super::kind::Kind;
+use super::super::kinds::Kinds;
 
 /// A predicate in SQL.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Predicate {
     /// The text, which needs no brackets around it.
     pub sql: String,
@@ -23,7 +26,7 @@ pub struct Predicate {
 }
 
 /// Every form a predicate may have.
-pub const FORMS: [&str; 14] = [
+pub const FORMS: [&str; 16] = [
     "compare",
     "columns",
     "between",
@@ -38,15 +41,13 @@ pub const FORMS: [&str; 14] = [
     "and",
     "or",
     "not",
+    "nested",
+    "partition",
 ];
 
 /// Indexes of literals: the special values, those of the data, and some beyond.
 fn index() -> impl Strategy<Value = i64> {
     prop_oneof![1 => -8i64..0, 6 => 0i64..24, 2 => 24i64..50]
-}
-
-fn kind() -> impl Strategy<Value = Kind> {
-    select(&Kind::ALL[..])
 }
 
 fn comparison() -> impl Strategy<Value = &'static str> {
@@ -57,11 +58,13 @@ fn leaf(form: &'static str, sql: impl Strategy<Value = String> + 'static) -> Box
     sql.prop_map(move |sql| Predicate { sql: format!("({sql})"), forms: vec![form] }).boxed()
 }
 
-fn literals() -> impl Strategy<Value = (Kind, Vec<i64>)> {
+fn literals(kinds: &Kinds) -> impl Strategy<Value = (Kind, Vec<i64>)> + use<> {
     let few = vec(index(), 1..6);
     let many = vec(index(), 20..40);
-    (kind(), prop_oneof![4 => few, 1 => many]).prop_map(|(kind, indexes)| {
-        let is_zero = |index: &i64| kind == Kind::Float64 && kind.literal(*index).contains("0.0'");
+    (kinds.one(), prop_oneof![4 => few, 1 => many]).prop_map(|(kind, indexes)| {
+        let is_zero = |index: &i64| {
+            kind.is_float() && ["'0.0'", "'-0.0'"].iter().any(|zero| kind.literal(*index).contains(zero))
+        };
         let mut kept: Vec<i64> = indexes.into_iter().filter(|index| !is_zero(index)).collect();
         if kept.is_empty() {
             kept.push(3);
@@ -75,8 +78,8 @@ fn list(kind: Kind, indexes: &[i64], more: &[&str]) -> String {
     literals.chain(more.iter().map(|text| (*text).to_owned())).collect::<Vec<_>>().join(", ")
 }
 
-fn compare() -> BoxedStrategy<Predicate> {
-    let sql = (kind(), comparison(), index(), any::<bool>()).prop_map(|(kind, op, index, flipped)| {
+fn compare(kinds: &Kinds) -> BoxedStrategy<Predicate> {
+    let sql = (kinds.one(), comparison(), index(), any::<bool>()).prop_map(|(kind, op, index, flipped)| {
         let (column, literal) = (kind.name(), kind.literal(index));
         if flipped { format!("{literal} {op} {column}") } else { format!("{column} {op} {literal}") }
     });
@@ -90,19 +93,19 @@ fn columns() -> BoxedStrategy<Predicate> {
     leaf("columns", (pairs, comparison()).prop_map(|((a, b), op)| format!("{a} {op} {b}")))
 }
 
-fn between() -> BoxedStrategy<Predicate> {
-    let sql = (kind(), index(), index(), any::<bool>()).prop_map(|(kind, low, high, negated)| {
+fn between(kinds: &Kinds) -> BoxedStrategy<Predicate> {
+    let sql = (kinds.one(), index(), index(), any::<bool>()).prop_map(|(kind, low, high, negated)| {
         let not = if negated { "NOT " } else { "" };
         format!("{} {not}BETWEEN {} AND {}", kind.name(), kind.literal(low), kind.literal(high))
     });
     leaf("between", sql)
 }
 
-fn membership() -> BoxedStrategy<Predicate> {
+fn membership(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let of = |form, not: &'static str, more: &'static [&'static str]| {
         leaf(
             form,
-            literals().prop_map(move |(kind, indexes)| {
+            literals(kinds).prop_map(move |(kind, indexes)| {
                 format!("{} {not}IN ({})", kind.name(), list(kind, &indexes, more))
             }),
         )
@@ -116,17 +119,23 @@ fn membership() -> BoxedStrategy<Predicate> {
     .boxed()
 }
 
-fn like() -> BoxedStrategy<Predicate> {
-    let patterns = ["k00%", "k0_5", "%5", "%01%", "k", "", "%", "50%", "äö%", "kxxxx%", "K%", "k01%9", "__"];
-    let sql = (select(patterns.to_vec()), select(&["LIKE", "NOT LIKE", "ILIKE"][..]))
-        .prop_map(|(pattern, like)| format!("s {like} '{pattern}'"));
+fn like(kinds: &Kinds) -> BoxedStrategy<Predicate> {
+    let patterns = [
+        "k00%", "k0_5", "%5", "%01%", "k", "", "%", "50%", "äö%", "kxxxx%", "K%", "k01%9", "__", "ppp%",
+        "p%7",
+    ];
+    let text = kinds
+        .one_of(|kind| matches!(kind.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View));
+    let sql = (text, select(patterns.to_vec()), select(&["LIKE", "NOT LIKE", "ILIKE"][..]))
+        .prop_map(|(kind, pattern, like)| format!("{} {like} '{pattern}'", kind.name()));
     leaf("like", sql)
 }
 
-fn is_null() -> BoxedStrategy<Predicate> {
+fn is_null(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     leaf(
         "is-null",
-        (kind(), select(&["", "NOT "][..])).prop_map(|(kind, not)| format!("{} IS {not}NULL", kind.name())),
+        (select(kinds.all().to_vec()), select(&["", "NOT "][..]))
+            .prop_map(|(kind, not)| format!("{} IS {not}NULL", kind.name())),
     )
 }
 
@@ -138,14 +147,15 @@ fn boolean() -> BoxedStrategy<Predicate> {
     )
 }
 
-fn case() -> BoxedStrategy<Predicate> {
+fn case(kinds: &Kinds) -> BoxedStrategy<Predicate> {
     let arm = |kind: Kind, op: &str, index: i64| format!("{} {op} {}", kind.name(), kind.literal(index));
-    let sql =
-        (kind(), comparison(), index(), index(), comparison()).prop_map(move |(kind, op, a, b, outer)| {
+    let sql = (kinds.one(), comparison(), index(), index(), comparison()).prop_map(
+        move |(kind, op, a, b, outer)| {
             let first = arm(kind, op, a);
             let second = Kind::Int32.literal(b);
             format!("CASE WHEN {first} THEN i WHEN l > 2 THEN {second} ELSE NULL END {outer} {second}")
-        });
+        },
+    );
     let coalesce = (comparison(), index())
         .prop_map(|(op, index)| format!("coalesce(i, 3) {op} {}", Kind::Int32.literal(index)));
     leaf("case", prop_oneof![2 => sql, 1 => coalesce])
@@ -169,19 +179,67 @@ fn joined(form: &'static str, word: &'static str, terms: Vec<Predicate>) -> Pred
     Predicate { sql: format!("({})", terms.join(word)), forms }
 }
 
-/// A strategy for predicates.
-pub fn predicate() -> impl Strategy<Value = Predicate> + Clone {
-    let leaves = prop_oneof![
-        8 => compare(),
-        1 => columns(),
-        2 => between(),
-        3 => membership(),
-        2 => like(),
-        1 => is_null(),
-        1 => boolean(),
-        1 => case(),
-        2 => arithmetic(),
+/// Of what is inside nested columns; of the columns themselves where there are none.
+fn nested(kinds: &Kinds) -> BoxedStrategy<Predicate> {
+    let terms = |kind: Kind| match kind {
+        Kind::Struct => {
+            vec!["st['a']", "st['a'] + 1", "coalesce(st['a'], 3)", "CASE WHEN st['b'] > 'k005' THEN 1 END"]
+        }
+        Kind::List => vec!["li[1]", "li[3]", "array_length(li)", "cardinality(li)"],
+        _ => vec!["cardinality(mp)", "mp['k0']", "mp['k1']"],
+    };
+    let of = kinds.nested();
+    if of.is_empty() {
+        return boolean();
+    }
+    let compared =
+        select(of.clone()).prop_flat_map(move |kind| (select(terms(kind)), comparison(), -2i64..30));
+    let compared = compared.prop_map(|(term, op, n)| format!("{term} {op} {n}"));
+    let tested = select(of).prop_flat_map(|kind| match kind {
+        Kind::Struct => select(
+            &["st['a'] IS NULL", "st['b'] IS NOT NULL", "st['b'] LIKE 'k00%'", "st['a'] IN (1, 4, 7)"][..],
+        ),
+        Kind::List => select(&["array_has(li, 7)", "li[2] IS NULL", "empty(li)", "NOT array_has(li, 3)"][..]),
+        _ => select(&["mp IS NOT NULL", "mp['k0'] IS NULL", "cardinality(mp) = 0"][..]),
+    });
+    leaf("nested", prop_oneof![2 => compared, 1 => tested.prop_map(str::to_owned)])
+}
+
+/// Of the partition column.
+fn partition() -> BoxedStrategy<Predicate> {
+    let forms = [
+        "= '0'",
+        "<> '1'",
+        "IN ('0', '3', 'x')",
+        "IS NULL",
+        "IS NOT NULL",
+        "> '0'",
+        "NOT IN ('0', '2')",
+        "LIKE '%1'",
     ];
+    leaf("partition", select(forms.to_vec()).prop_map(|form| format!("part {form}")))
+}
+
+/// A strategy for predicates over these columns, and over the partition column if there is one.
+pub fn predicate(kinds: &Kinds, has_partitions: bool) -> BoxedStrategy<Predicate> {
+    let mut leaves = vec![
+        (8, compare(kinds)),
+        (1, columns()),
+        (2, between(kinds)),
+        (3, membership(kinds)),
+        (2, like(kinds)),
+        (1, is_null(kinds)),
+        (1, boolean()),
+        (1, case(kinds)),
+        (2, arithmetic()),
+    ];
+    if !kinds.nested().is_empty() {
+        leaves.push((3, nested(kinds)));
+    }
+    if has_partitions {
+        leaves.push((3, partition()));
+    }
+    let leaves = Union::new_weighted(leaves).boxed();
     // A single leaf skips most: beside other terms a wrong verdict often changes nothing.
     let nested = leaves.clone().prop_recursive(3, 10, 3, |inner| {
         prop_oneof![
@@ -193,5 +251,5 @@ pub fn predicate() -> impl Strategy<Value = Predicate> + Clone {
             }),
         ]
     });
-    prop_oneof![1 => leaves, 1 => nested]
+    prop_oneof![1 => leaves, 1 => nested].boxed()
 }

@@ -1,0 +1,100 @@
+// Licensed under the Apache License, Version 2.0. See LICENSE.
+
+//! How many bytes a join or a TopK reads of a sorted file, next to the one page that DataFusion's own scan reads in
+//! its best case.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::record_batch::RecordBatch;
+use datafusion::datasource::MemTable;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use rstest::rstest;
+use tokio::sync::OnceCell;
+use trommel_tests::files::{Folder, integers};
+use trommel_tests::session::{Format, Mode};
+
+const ROWS: i64 = 100_000;
+
+/// 100 000 rows in row groups of 5 000, in pages of 500: `k` and `j` rise, `u` is in no order.
+fn rows() -> Result<RecordBatch> {
+    let text = StringArray::from_iter_values((0..ROWS).map(|k| format!("text number {k:08}")));
+    let integers =
+        |value: fn(i64) -> i64| Arc::new(Int64Array::from_iter_values((0..ROWS).map(value))) as ArrayRef;
+    let columns = [
+        ("k", integers(|k| k)),
+        ("j", integers(|k| k)),
+        ("u", integers(|k| k * 7919 % ROWS)),
+        ("s", Arc::new(text)),
+    ];
+    Ok(RecordBatch::try_from_iter(columns)?)
+}
+
+async fn files() -> &'static Folder {
+    static FILES: OnceCell<Folder> = OnceCell::const_new();
+    FILES.get_or_init(async || Folder::of_pages(&[rows().expect("rows")], 5000, 500).expect("files")).await
+}
+
+/// Keys of the build side.
+fn keys(name: &str) -> Vec<Option<i64>> {
+    match name {
+        "contiguous" => (40_010..40_040).map(Some).collect(),
+        "few at both ends" => (0..5).chain(ROWS - 5..ROWS).map(Some).collect(),
+        "at both ends" => (0..15).chain(ROWS - 15..ROWS).map(Some).collect(),
+        _ => Vec::new(),
+    }
+}
+
+const JOIN: &str = "SELECT sum(u + t.j), max(s) FROM t JOIN b ON t.k = b.k";
+
+/// The bytes that the scans of a query read, footers aside.
+async fn bytes(mode: Mode, build: &str, sql: &str) -> Result<usize> {
+    let session = mode.session();
+    files().await.create(&session, "t", mode.format, "").await?;
+    let build = integers(&[("k", keys(build)), ("j", keys(build))])?;
+    session.register_table("b", Arc::new(MemTable::try_new(build.schema(), vec![vec![build]])?))?;
+    let plan = session.sql(sql).await?.create_physical_plan().await?;
+    collect(Arc::clone(&plan), session.task_ctx()).await?;
+    Ok(bytes_scanned(plan.as_ref()))
+}
+
+fn bytes_scanned(plan: &dyn ExecutionPlan) -> usize {
+    let own = plan.metrics().and_then(|m| m.sum_by_name("bytes_scanned")).map_or(0, |m| m.as_usize());
+    own + plan.children().into_iter().map(|child| bytes_scanned(child.as_ref())).sum::<usize>()
+}
+
+#[rstest]
+#[case::contiguous_keys("contiguous", false, JOIN, 1)]
+#[case::contiguous_keys_partitioned("contiguous", true, JOIN, 1)]
+#[case::few_keys_at_both_ends("few at both ends", false, JOIN, 2)]
+#[case::keys_at_both_ends("at both ends", false, JOIN, 2)]
+#[case::keys_at_both_ends_partitioned("at both ends", true, JOIN, 2)]
+#[case::two_keys(
+    "contiguous",
+    false,
+    "SELECT sum(u + t.j), max(s) FROM t JOIN b ON t.k = b.k AND t.j = b.j",
+    1
+)]
+#[case::computed_key("contiguous", false, "SELECT sum(u + t.j), max(s) FROM t JOIN b ON t.k + 0 = b.k", 1)]
+#[case::topk("", false, "SELECT * FROM t ORDER BY k DESC LIMIT 5", 1)]
+#[case::topk_of_a_computed_key("", false, "SELECT * FROM t ORDER BY k + 0 DESC LIMIT 5", 2)]
+#[case::topk_of_a_range(
+    "",
+    false,
+    "SELECT * FROM t WHERE k BETWEEN 20000 AND 69999 ORDER BY k DESC LIMIT 5",
+    1
+)]
+#[tokio::test]
+async fn no_more_than_the_pages_that_matter(
+    #[case] build: &str,
+    #[case] partitioned_joins: bool,
+    #[case] sql: &str,
+    #[case] pages: usize,
+) -> Result<()> {
+    let page = bytes(Mode::new(Format::Parquet, 2), "contiguous", JOIN).await?;
+    let mode = Mode { partitioned_joins, split_files: true, ..Mode::new(Format::Trommel, 2) };
+    let read = bytes(mode, build, sql).await?;
+    assert!(read > 0 && read <= pages * page, "{read} bytes, {pages} pages of {page}");
+    Ok(())
+}
