@@ -100,7 +100,8 @@ proptest! {
 /// The codes of a field that is NULL with no struct are as good as those of a column.
 #[test]
 fn a_field_has_its_dictionary() {
-    let file = file_of(&[("w", wide())], Layout { dictionary: true, ..PLAIN });
+    let batch = RecordBatch::try_from_iter_with_nullable([("w", wide(), false)]).unwrap();
+    let file = write_batch(&batch, WriterProperties::builder().set_data_page_row_count_limit(40).build());
     let reader = SegmentReader::new(metadata(&file));
     let column = SegmentId::new(0, FragmentCol(0));
     assert!(!reader.has_dictionary(&column));
