@@ -95,7 +95,9 @@ impl Skipped {
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoParquetTable => "declares no external Parquet table, so that Trommel would read nothing",
-            Self::Encryption => "needs DataFusion's feature `parquet_encryption`; Trommel reads no encrypted file",
+            Self::Encryption => {
+                "needs DataFusion's feature `parquet_encryption`; Trommel reads no encrypted file"
+            }
         }
     }
 }

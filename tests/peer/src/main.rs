@@ -32,7 +32,8 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
     let Arguments { checkout, parquet_testing, write, names } = Arguments::parse();
-    let or_variable = |given: Option<PathBuf>, name: &str| given.or_else(|| env::var_os(name).map(PathBuf::from));
+    let or_variable =
+        |given: Option<PathBuf>, name: &str| given.or_else(|| env::var_os(name).map(PathBuf::from));
     let data = Data {
         checkout: or_variable(checkout, "DATAFUSION_CHECKOUT"),
         parquet_testing: or_variable(parquet_testing, "PARQUET_TESTING"),

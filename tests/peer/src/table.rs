@@ -12,9 +12,7 @@ use datafusion::common::{Constraints, Result};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{
-    CreateExternalTable, Expr, TableProviderFilterPushDown, TableType,
-};
+use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use datafusion_trommel::{TrommelSessionExt, TrommelTableFactory};

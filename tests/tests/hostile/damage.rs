@@ -78,7 +78,8 @@ struct Damaged {
 /// The sample cut short.
 fn cuts(sample: &Sample) -> Vec<Damaged> {
     let len = sample.bytes.len();
-    let places = [1, 4, 7, 8, 12, len / 4, len / 2, sample.pages_end, len - 200, len - 9, len - 8, len - 4, len - 1];
+    let places =
+        [1, 4, 7, 8, 12, len / 4, len / 2, sample.pages_end, len - 200, len - 9, len - 8, len - 4, len - 1];
     let cut = |place: usize| Damaged {
         what: format!("cut_at_{place}"),
         bytes: sample.bytes[..place].to_vec(),
@@ -91,7 +92,8 @@ fn cuts(sample: &Sample) -> Vec<Damaged> {
 fn lengths(sample: &Sample) -> Vec<Damaged> {
     let at = sample.bytes.len() - 8;
     let length = u32::from_le_bytes(sample.bytes[at..at + 4].try_into().unwrap());
-    let wrong = [0, 1, length - 1, length + 1, at as u32 - 4, at as u32, at as u32 + 1, i32::MAX as u32, u32::MAX];
+    let wrong =
+        [0, 1, length - 1, length + 1, at as u32 - 4, at as u32, at as u32 + 1, i32::MAX as u32, u32::MAX];
     let other = |length: u32| {
         let mut bytes = sample.bytes.clone();
         bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
@@ -104,7 +106,8 @@ fn lengths(sample: &Sample) -> Vec<Damaged> {
 fn random(sample: &Sample, iteration: u64) -> Damaged {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&iteration.to_le_bytes());
-    seed[8..8 + sample.name.len().min(20)].copy_from_slice(&sample.name.as_bytes()[..sample.name.len().min(20)]);
+    seed[8..8 + sample.name.len().min(20)]
+        .copy_from_slice(&sample.name.as_bytes()[..sample.name.len().min(20)]);
     let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut bytes = sample.bytes.clone();
     let in_pages = random.next_u32() % 2 == 0;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
-    Float64Array, Int8Array, Int32Array, Int64Array, ListArray, MapBuilder, StringArray, StringBuilder,
-    StructArray, TimestampMicrosecondArray, UInt32Array, Int32Builder,
+    Float64Array, Int8Array, Int32Array, Int32Builder, Int64Array, ListArray, MapBuilder, StringArray,
+    StringBuilder, StructArray, TimestampMicrosecondArray, UInt32Array,
 };
 use arrow::datatypes::{DataType, Field, Int32Type, Int64Type};
 use arrow::record_batch::RecordBatch;
@@ -108,7 +108,8 @@ fn deltas() -> RecordBatch {
 
 fn nested() -> RecordBatch {
     let list = ListArray::from_iter_primitive::<Int64Type, _, _>((0..ROWS).map(|row| {
-        (row % 4 > 0).then(|| (0..row % 4).map(|i| (i != 2).then_some(i64::from(row + i))).collect::<Vec<_>>())
+        (row % 4 > 0)
+            .then(|| (0..row % 4).map(|i| (i != 2).then_some(i64::from(row + i))).collect::<Vec<_>>())
     }));
     let lists = {
         let inner = ListArray::from_iter_primitive::<Int32Type, _, _>(

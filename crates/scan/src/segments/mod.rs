@@ -12,6 +12,7 @@
 //! are not held.
 
 mod chunk;
+mod delta;
 mod dictionary;
 mod hybrid;
 mod levels;
@@ -168,10 +169,6 @@ impl SegmentReader {
                 return Err(ParquetError::General("its dictionary is no dictionary".to_owned()).into());
             };
             let rows = page.num_values() as usize;
-            // Checked before anything is made room for.
-            if rows.saturating_mul(chunk.least_bytes()) > page.buffer().len() {
-                return Err(ParquetError::General("its dictionary is too short".to_owned()).into());
-            }
             let data = AsData::new(&page, chunk.column().max_def_level());
             let mut chunks = Chunks::new(&self.metadata, rows as u64);
             chunks.serve(self.metadata.leaves(segment.column).start, Box::new(data));
