@@ -62,7 +62,7 @@ fn kind(stock: &Outcome, trommel: &Outcome) -> Kind {
         (_, None) => Kind::Same,
         (Some(_), Some(_)) => Kind::NotJudged,
         // A plan that isn't made at all is no other text of a plan.
-        (None, Some(error)) if is_explain(&trommel.sql) && !error.contains("query failed") => Kind::Plan,
+        (None, Some(error)) if is_explain(&trommel.sql) && error.starts_with("query result mismatch") => Kind::Plan,
         (None, Some(error)) => Kind::Differs(error.clone()),
     }
 }
@@ -177,13 +177,13 @@ mod tests {
 
     fn kinds(sql: &str) -> Vec<Kind> {
         let stock = outcomes(&[None, None, Some("no file"), Some("no file")], sql);
-        let trommel = outcomes(&[None, Some("[Diff] 1"), Some("no file"), None], sql);
+        let trommel = outcomes(&[None, Some("query result mismatch: 1"), Some("no file"), None], sql);
         FileReport::judge(stock, trommel).records.into_iter().map(|record| record.kind).collect()
     }
 
     #[test]
     fn only_what_fails_on_trommel_alone_differs() {
-        let differs = Kind::Differs("[Diff] 1".to_owned());
+        let differs = Kind::Differs("query result mismatch: 1".to_owned());
         assert_eq!(kinds("SELECT 1"), [Kind::Same, differs, Kind::NotJudged, Kind::Same]);
         assert_eq!(kinds("EXPLAIN SELECT 1"), [Kind::Same, Kind::Plan, Kind::NotJudged, Kind::Same]);
     }

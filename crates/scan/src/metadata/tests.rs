@@ -122,10 +122,16 @@ async fn damaged_page_indexes_are_none() {
     let file = write(&[("x", numbers(1000))], WriterProperties::builder().set_data_page_row_count_limit(100));
     let group = parquet(&file).row_group(0).clone();
     let chunk = group.column(0);
-    for offset in [chunk.column_index_offset(), chunk.offset_index_offset()] {
+    // The last is an offset index of 2^31 pages, for which the parquet crate would make room.
+    let far_too_many = [0x19, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0];
+    for (offset, bytes) in [
+        (chunk.column_index_offset(), [0xFF; 8]),
+        (chunk.offset_index_offset(), [0xFF; 8]),
+        (chunk.offset_index_offset(), far_too_many),
+    ] {
         let mut damaged = file.to_vec();
         let at = offset.unwrap() as usize;
-        damaged[at..at + 8].fill(0xFF);
+        damaged[at..at + 8].copy_from_slice(&bytes);
         let (store, fragment) = in_memory(&damaged.into()).await;
         let metadata = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap();
         assert!(metadata.page_locations(0, 0).is_none());
