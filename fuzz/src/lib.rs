@@ -44,12 +44,17 @@ impl Sample {
     /// The bytes of all page indexes.
     pub fn page_indexes(&self) -> Range<usize> {
         let chunks = self.metadata.row_groups().iter().flat_map(|group| group.columns());
-        let ranges: Vec<_> = chunks
-            .flat_map(|chunk| [chunk.column_index_range(), chunk.offset_index_range()])
-            .flatten()
+        let places = chunks.flat_map(|chunk| {
+            [
+                (chunk.column_index_offset(), chunk.column_index_length()),
+                (chunk.offset_index_offset(), chunk.offset_index_length()),
+            ]
+        });
+        let ranges: Vec<_> = places
+            .filter_map(|(offset, length)| Some(offset? as usize..(offset? + i64::from(length?)) as usize))
             .collect();
         let start = ranges.iter().map(|range| range.start).min().unwrap();
-        start as usize..ranges.iter().map(|range| range.end).max().unwrap() as usize
+        start..ranges.iter().map(|range| range.end).max().unwrap()
     }
 
     /// The file with other bytes in this range: as many as there are, the others left as they were.

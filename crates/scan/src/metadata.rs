@@ -283,8 +283,17 @@ fn try_decode(decoder: &mut ParquetMetaDataPushDecoder) -> Decoded {
 /// Whether every page index, in these buffers of these ranges, claims only what can be.
 fn are_plausible(parquet: &ParquetMetaData, ranges: &[Range<u64>], buffers: &[Bytes]) -> bool {
     let chunks = parquet.row_groups().iter().flat_map(|group| group.columns());
-    let indexes = chunks.flat_map(|chunk| [chunk.column_index_range(), chunk.offset_index_range()]);
-    indexes.flatten().all(|index| {
+    let places = chunks.flat_map(|chunk| {
+        [
+            (chunk.column_index_offset(), chunk.column_index_length()),
+            (chunk.offset_index_offset(), chunk.offset_index_length()),
+        ]
+    });
+    let mut indexes = places.filter_map(|(offset, length)| {
+        let (start, length) = (u64::try_from(offset?).ok()?, u64::try_from(length?).ok()?);
+        Some(start..start.checked_add(length)?)
+    });
+    indexes.all(|index| {
         let holds = |range: &Range<u64>| range.start <= index.start && index.end <= range.end;
         ranges.iter().position(holds).is_some_and(|at| {
             let from = |offset: u64| (offset - ranges[at].start) as usize;

@@ -62,7 +62,9 @@ fn kind(stock: &Outcome, trommel: &Outcome) -> Kind {
         (_, None) => Kind::Same,
         (Some(_), Some(_)) => Kind::NotJudged,
         // A plan that isn't made at all is no other text of a plan.
-        (None, Some(error)) if is_explain(&trommel.sql) && error.starts_with("query result mismatch") => Kind::Plan,
+        (None, Some(error)) if is_explain(&trommel.sql) && error.starts_with("query result mismatch") => {
+            Kind::Plan
+        }
         (None, Some(error)) => Kind::Differs(error.clone()),
     }
 }

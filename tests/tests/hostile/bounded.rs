@@ -25,6 +25,8 @@ pub fn bounded(name: &str, test: impl FnOnce(&Runtime)) {
         .args(["-c", &format!("ulimit -v {KIBIBYTES} && exec \"$0\" \"$@\"")])
         .arg(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        // Panics are expected, of the stock scan.
+        .env("RUST_BACKTRACE", "0")
         .env(BOUNDED, "1")
         .output()
         .unwrap();
