@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::Array;
 use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
     Float64Array, Int8Array, Int32Array, Int32Builder, Int64Array, ListArray, MapBuilder, StringArray,
