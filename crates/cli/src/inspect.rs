@@ -28,6 +28,7 @@ use std::io::{self, Write, stderr};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use datafusion_trommel::table::Location;
 
 use crate::session::{Limits, Session};
 use report::{Detail, Report};
@@ -85,11 +86,12 @@ pub async fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<u8> {
     }
     let found = files::open(&session.context.state(), &args.location).await?;
     let detail = Detail { columns: args.columns.clone(), pages: args.pages };
-    let report = Report::new(&args.location, &found, &detail);
+    let location = Location::parse(&args.location)?.to_string();
+    let report = Report::new(&location, &found, &detail);
     for name in &args.columns {
         if report.is_readable() && !report.columns().any(|column| column.is_named(name)) {
             let names: Vec<_> = report.merged().into_iter().map(|column| column.name).collect();
-            bail!("no column \"{name}\" in {}; there are: {}", args.location, names.join(", "));
+            bail!("no column \"{name}\" in {location}; there are: {}", names.join(", "));
         }
     }
     if args.json {

@@ -25,6 +25,7 @@ pub mod metadata;
 pub mod segments;
 #[cfg(test)]
 mod testing;
+mod thrift;
 pub mod zones;
 
 pub use error::ScanError;

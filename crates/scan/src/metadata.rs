@@ -31,6 +31,7 @@ use crate::ScanError;
 use crate::fragment::Fragment;
 use crate::guard::unless_it_panics;
 use crate::io::{IoCounters, request};
+use crate::thrift;
 
 /// How much of a file's end the first request asks for: enough for most footers with their page indexes.
 const TAIL: u64 = 64 << 10;
@@ -88,6 +89,7 @@ impl FragmentMetadata {
             tail.grow(start, &read(start..tail.start).await?);
         }
         let footer = tail.get(&(start..size - FOOTER)).unwrap_or_default();
+        thrift::check_footer(&footer).map_err(|what| malformed(what.to_owned()))?;
         let mut parquet = decode_footer(&footer).map_err(damaged)?;
 
         let mut decoder = page_index_decoder(size, &parquet);
@@ -101,7 +103,9 @@ impl FragmentMetadata {
                     None => read(range.clone()).await?,
                 });
             }
-            if let Some(indexed) = decoder.and_then(|d| decode_page_index(d, ranges, buffers)) {
+            if are_plausible(&parquet, &ranges, &buffers)
+                && let Some(indexed) = decoder.and_then(|d| decode_page_index(d, ranges, buffers))
+            {
                 parquet = indexed;
             }
         }
@@ -302,6 +306,28 @@ fn no_index() -> Decoded {
 
 fn try_decode(decoder: &mut ParquetMetaDataPushDecoder) -> Decoded {
     decoder.try_decode()
+}
+
+/// Whether every page index, in these buffers of these ranges, claims only what can be.
+fn are_plausible(parquet: &ParquetMetaData, ranges: &[Range<u64>], buffers: &[Bytes]) -> bool {
+    let chunks = parquet.row_groups().iter().flat_map(|group| group.columns());
+    let places = chunks.flat_map(|chunk| {
+        [
+            (chunk.column_index_offset(), chunk.column_index_length()),
+            (chunk.offset_index_offset(), chunk.offset_index_length()),
+        ]
+    });
+    let mut indexes = places.filter_map(|(offset, length)| {
+        let (start, length) = (u64::try_from(offset?).ok()?, u64::try_from(length?).ok()?);
+        Some(start..start.checked_add(length)?)
+    });
+    indexes.all(|index| {
+        let holds = |range: &Range<u64>| range.start <= index.start && index.end <= range.end;
+        ranges.iter().position(holds).is_some_and(|at| {
+            let from = |offset: u64| (offset - ranges[at].start) as usize;
+            buffers[at].get(from(index.start)..from(index.end)).is_some_and(thrift::is_plausible)
+        })
+    })
 }
 
 /// The metadata with its page indexes; `None` when they can't be decoded.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::catalog::Session;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, plan_datafusion_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use futures::TryStreamExt;
 use object_store::path::Path;
@@ -74,7 +74,10 @@ async fn list_one(
     options: &TableOptions,
 ) -> Result<Vec<ListedFile>> {
     let store_url = location.store();
-    let store = session.runtime_env().object_store(&store_url)?;
+    // DataFusion's error shows the whole URL, with a password if it has one.
+    let store = session.runtime_env().object_store(&store_url).map_err(|_| {
+        plan_datafusion_err!("no object store for '{location}' (see RuntimeEnv::register_object_store)")
+    })?;
     let failed =
         |e: Error| DataFusionError::ObjectStore(Box::new(e)).context(format!("listing '{location}'"));
 

@@ -13,7 +13,9 @@ use percent_encoding::percent_decode_str;
 
 /// One of a table's locations, as [`ListingTableUrl`] understands paths and URLs; a URL with a scheme may hold a
 /// glob too (`s3://bucket/sales/*.parquet`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its text, as errors and plans show it, is without secrets: a password, or the query of a URL, which signs it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Location {
     url: ListingTableUrl,
     text: String,
@@ -39,8 +41,9 @@ impl Location {
             }
             None => ListingTableUrl::parse(text),
         };
+        let text = without_secrets(text);
         let url = url.map_err(|e| e.context(format!("location '{text}'")))?;
-        Ok(Self { url, text: text.to_owned() })
+        Ok(Self { url, text })
     }
 
     /// The store the location is in.
@@ -93,6 +96,12 @@ impl fmt::Display for Location {
     }
 }
 
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Location").field(&self.text).finish()
+    }
+}
+
 impl TryFrom<&str> for Location {
     type Error = DataFusionError;
 
@@ -110,10 +119,34 @@ fn split_url_glob(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(slash + 1))
 }
 
+/// The text of a location with stars for what may be a secret. A path has none.
+fn without_secrets(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?***"));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A name alone is the container of an Azure account.
+    let secret = authority.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
+    match secret {
+        Some((user, host)) => format!("{scheme}://{user}:***@{host}{path}{query}"),
+        None => format!("{scheme}://{authority}{path}{query}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
+
+    #[rstest]
+    #[case::password("https://me:hush@host:81/a/b.parquet", "https://me:***@host:81/a/b.parquet")]
+    #[case::password_with_signs("https://me:h@s:h@host", "https://me:***@host")]
+    #[case::signature("https://host/a?X-Amz-Signature=hush", "https://host/a?***")]
+    #[case::container("abfss://box@account/a/", "abfss://box@account/a/")]
+    #[case::path("/a@b:c/d?.parquet", "/a@b:c/d?.parquet")]
+    #[case::at_in_the_path("s3://bucket/a:b@c/d", "s3://bucket/a:b@c/d")]
+    fn secrets_are_not_shown(#[case] text: &str, #[case] shown: &str) {
+        assert_eq!(without_secrets(text), shown);
+    }
 
     #[rstest]
     #[case::folder("s3://b/data/", "data/x/1.parquet", Some(vec!["x", "1.parquet"]))]

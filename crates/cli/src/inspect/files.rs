@@ -16,6 +16,7 @@ use trommel_scan::ScanError;
 use trommel_scan::fragment::{Fragment, OpenFragment};
 use trommel_scan::io::IoCounters;
 use trommel_scan::metadata::FragmentMetadata;
+use url::Url;
 
 use crate::failure::describe;
 use crate::session::stores::connect;
@@ -46,7 +47,9 @@ pub struct FoundFile {
 /// No file is there, or the location can't be listed.
 pub async fn open(session: &SessionState, location: &str) -> Result<Found> {
     connect(session, location, &HashMap::new()).await?;
-    let store = Location::parse(location)?.store();
+    let mut store: Url = Location::parse(location)?.store().as_ref().clone();
+    // It is shown. A URL that has no password can't lose it.
+    let _ = store.set_password(None);
     let root = store.as_str().strip_prefix("file://").unwrap_or(store.as_str()).to_owned();
     let error = match open_together(session, location).await {
         Ok(files) => return Ok(Found { root, files, conflict: None }),

@@ -26,7 +26,7 @@ pub struct Detail {
 /// What there is at a location.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The location, as given.
+    /// The location, as given but for secrets.
     pub location: String,
     /// Why the files are no table together, if they aren't though each can be read.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::execution::SessionState;
 use datafusion_trommel::TrommelTable;
+use datafusion_trommel::table::Location;
 use parking_lot::RwLock;
 
 use super::stores::connect;
@@ -46,6 +47,7 @@ impl LocationTables {
             return Ok(Arc::new(TrommelTable::open(location, &session).await?));
         }
         let table = self.foreign.try_new(location).await?;
+        let location = Location::parse(location)?;
         table.ok_or_else(|| plan_datafusion_err!("no file found at '{location}'"))
     }
 }

@@ -38,7 +38,8 @@ pub async fn connect(
     location: &str,
     options: &HashMap<String, String>,
 ) -> Result<()> {
-    let url = Location::parse(location)?.store();
+    let location = Location::parse(location)?;
+    let url = location.store();
     let mut settings = session.default_table_options();
     let mut told = false;
     for (key, value) in options.iter().filter(|(key, _)| key.starts_with("aws.") || key.starts_with("gcp.")) {

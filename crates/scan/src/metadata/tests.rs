@@ -9,6 +9,8 @@ use object_store::memory::InMemory;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use rstest::rstest;
 
 use super::*;
@@ -48,6 +50,42 @@ async fn what_is_no_parquet_file_is_an_error_with_its_name(#[case] file: &str) {
     assert!(error.starts_with(&format!("{file}: ")), "{error}");
 }
 
+/// A file of nothing but this footer.
+fn with_footer(footer: &[u8]) -> Bytes {
+    [b"PAR1", footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat().into()
+}
+
+/// 2^31 row groups, or fields of a group of the schema: the parquet crate would make room for them.
+#[rstest]
+#[case::row_groups(&[0x49, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0], "more than fits in it")]
+#[case::fields(&[0x29, 0x1c, 0x55, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0, 0], "more fields than there are")]
+#[tokio::test]
+async fn footers_that_claim_what_cannot_be(#[case] footer: &[u8], #[case] says: &str) {
+    let (store, fragment) = in_memory(&with_footer(footer)).await;
+    let error =
+        FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap_err().to_string();
+    assert!(error.starts_with("f.parquet: malformed: ") && error.ends_with(says), "{error}");
+}
+
+/// The parquet crate recurses as deep as a schema is, and a stack that is too short ends the process.
+#[rstest]
+#[case::deep(120, None)]
+#[case::too_deep(130, Some("its schema is nested too deep"))]
+#[tokio::test]
+async fn schemas_are_only_so_deep(#[case] groups: usize, #[case] expect: Option<&str>) {
+    let column = "optional int32 c;".to_owned();
+    let nested = (1..groups).fold(column, |inner, group| format!("optional group g{group} {{ {inner} }}"));
+    let schema = Arc::new(parse_message_type(&format!("message m {{ {nested} }}")).unwrap());
+    let mut file = Vec::new();
+    SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap().close().unwrap();
+    let (store, fragment) = in_memory(&file.into()).await;
+    let loaded = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await;
+    match expect {
+        None => assert_eq!(loaded.unwrap().schema().fields().len(), 1),
+        Some(says) => assert!(loaded.unwrap_err().to_string().ends_with(says)),
+    }
+}
+
 #[tokio::test]
 async fn row_groups_are_fragment_rows() {
     let metadata = load(&testdata(), "empty_row_group.parquet").await.unwrap();
@@ -84,10 +122,16 @@ async fn damaged_page_indexes_are_none() {
     let file = write(&[("x", numbers(1000))], WriterProperties::builder().set_data_page_row_count_limit(100));
     let group = parquet(&file).row_group(0).clone();
     let chunk = group.column(0);
-    for offset in [chunk.column_index_offset(), chunk.offset_index_offset()] {
+    // The last is an offset index of 2^31 pages, for which the parquet crate would make room.
+    let far_too_many = [0x19, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0];
+    for (offset, bytes) in [
+        (chunk.column_index_offset(), [0xFF; 8]),
+        (chunk.offset_index_offset(), [0xFF; 8]),
+        (chunk.offset_index_offset(), far_too_many),
+    ] {
         let mut damaged = file.to_vec();
         let at = offset.unwrap() as usize;
-        damaged[at..at + 8].fill(0xFF);
+        damaged[at..at + 8].copy_from_slice(&bytes);
         let (store, fragment) = in_memory(&damaged.into()).await;
         let metadata = FragmentMetadata::load(&store, &fragment, &IoCounters::default()).await.unwrap();
         assert!(metadata.page_locations(0, 0).is_none());

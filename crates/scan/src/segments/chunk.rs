@@ -24,6 +24,7 @@ use super::header::is_dictionary_coded;
 use super::pages::CheckedPages;
 use crate::io::HeldBytes;
 use crate::metadata::{FragmentMetadata, chunk_range};
+use crate::thrift::check_pages;
 
 /// A column chunk whose place in the file makes sense.
 #[derive(Debug, Clone)]
@@ -122,17 +123,6 @@ impl<'a> Chunk<'a> {
         self.metadata.column_type() == Type::BYTE_ARRAY
     }
 
-    /// How many bytes a value takes at least, outside a dictionary.
-    pub fn least_bytes(&self) -> usize {
-        match self.metadata.column_type() {
-            Type::FIXED_LEN_BYTE_ARRAY => usize::try_from(self.column().type_length()).unwrap_or(0).max(1),
-            Type::BOOLEAN => 0,
-            Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
-            Type::INT64 | Type::DOUBLE => 8,
-            Type::INT96 => 12,
-        }
-    }
-
     /// What describes the column.
     pub fn column(&self) -> &ColumnDescriptor {
         self.metadata.column_descr()
@@ -149,6 +139,10 @@ impl<'a> Chunk<'a> {
     ///
     /// Where the dictionary page isn't held, though it is known which it is, there is none.
     pub fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
+        for (_, piece) in &bytes.pieces {
+            let pages = check_pages(piece, self.metadata.compression());
+            pages.map_err(|what| ParquetError::General(what.to_owned()))?;
+        }
         // The page reader takes a dictionary offset at its word.
         let dictionary = self.metadata.dictionary_page_offset().filter(|d| *d as u64 == self.range.start);
         let mut metadata = self.metadata.clone().into_builder();
@@ -165,7 +159,7 @@ impl<'a> Chunk<'a> {
         let bytes = if copies { Arc::new(bytes.copying()) } else { Arc::clone(bytes) };
         let pages = self.pages.map(<[_]>::to_vec);
         let inner = SerializedPageReader::new(bytes, &metadata, self.rows as usize, pages)?;
-        Ok(Box::new(CheckedPages::new(inner, self.metadata.column_descr().max_rep_level())))
+        Ok(Box::new(CheckedPages::new(inner, self.column())))
     }
 }
 

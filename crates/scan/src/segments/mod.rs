@@ -12,6 +12,7 @@
 //! are not held.
 
 mod chunk;
+mod delta;
 mod dictionary;
 mod header;
 mod hybrid;
@@ -34,6 +35,8 @@ use trommel_planner::plan::SegmentId;
 use trommel_planner::rows::{RowGroupRows, RowRanges};
 
 pub use self::dictionary::CodeTable;
+#[doc(hidden)]
+pub use self::hybrid::hybrid_values;
 pub use self::read::SegmentRead;
 pub use self::stream::SegmentStream;
 pub(crate) use self::stream::without_slack;
@@ -199,10 +202,6 @@ impl SegmentReader {
                 return Err(ParquetError::General("its dictionary is no dictionary".to_owned()).into());
             };
             let rows = page.num_values() as usize;
-            // Checked before anything is made room for.
-            if rows.saturating_mul(chunk.least_bytes()) > page.buffer().len() {
-                return Err(ParquetError::General("its dictionary is too short".to_owned()).into());
-            }
             let data = AsData::new(&page, chunk.column().max_def_level());
             let mut chunks = Chunks::new(&self.metadata, rows as u64);
             chunks.serve(self.leaves(segment).start, Box::new(data));

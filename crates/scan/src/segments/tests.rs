@@ -23,6 +23,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use trommel_planner::index::FragmentCol;
 
+mod claims;
 mod parts;
 mod selected;
 
