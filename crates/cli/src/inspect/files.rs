@@ -47,7 +47,8 @@ pub struct FoundFile {
 /// No file is there, or the location can't be listed.
 pub async fn open(session: &SessionState, location: &str) -> Result<Found> {
     connect(session, location, &HashMap::new()).await?;
-    let mut store: Url = Location::parse(location)?.store().as_ref().clone();
+    let store = Location::parse(location)?.store();
+    let mut store = AsRef::<Url>::as_ref(&store).clone();
     // It is shown. A URL that has no password can't lose it.
     let _ = store.set_password(None);
     let root = store.as_str().strip_prefix("file://").unwrap_or(store.as_str()).to_owned();

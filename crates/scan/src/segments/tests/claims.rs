@@ -46,7 +46,7 @@ fn error(values: &ArrayRef, codec: Compression, pages: Vec<u8>) -> String {
     let parquet = parquet.into_builder().set_row_groups(vec![group]).set_offset_index(None).build();
     let reader =
         SegmentReader::new(Arc::new(FragmentMetadata::try_new("f.parquet".into(), parquet).unwrap()));
-    let segment = SegmentId { row_group: 0, column: FragmentCol(0) };
+    let segment = SegmentId::new(0, FragmentCol(0));
     let file = FetchedRanges::whole([file.to_vec(), pages].concat().into());
     let error = reader.decode(&segment, &RowRanges::single(0..3), &file).unwrap_err().to_string();
     assert!(error.starts_with("f.parquet: "), "{error}");
