@@ -31,9 +31,9 @@ fn rows() -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-async fn files() -> &'static Folder {
+async fn files() -> Result<&'static Folder> {
     static FILES: OnceCell<Folder> = OnceCell::const_new();
-    FILES.get_or_init(async || Folder::of_pages(&[rows().expect("rows")], 5000, 500).expect("files")).await
+    FILES.get_or_try_init(async || Folder::of_pages(&[rows()?], 5000, 500)).await
 }
 
 /// Keys of the build side.
@@ -51,7 +51,7 @@ const JOIN: &str = "SELECT sum(u + t.j), max(s) FROM t JOIN b ON t.k = b.k";
 /// The bytes that the scans of a query read, footers aside.
 async fn bytes(mode: Mode, build: &str, sql: &str) -> Result<usize> {
     let session = mode.session();
-    files().await.create(&session, "t", mode.format, "").await?;
+    files().await?.create(&session, "t", mode.format, "").await?;
     let build = integers(&[("k", keys(build)), ("j", keys(build))])?;
     session.register_table("b", Arc::new(MemTable::try_new(build.schema(), vec![vec![build]])?))?;
     let plan = session.sql(sql).await?.create_physical_plan().await?;

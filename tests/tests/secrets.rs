@@ -2,7 +2,7 @@
 
 //! Secrets in locations and options show in no error, plan or log.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use datafusion::prelude::SessionContext;
@@ -28,7 +28,7 @@ impl Log for Logged {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            self.0.lock().unwrap().push(record.args().to_string());
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.args().to_string());
         }
     }
 
@@ -94,11 +94,13 @@ async fn secrets_are_never_shown() -> Result<()> {
     ]);
     for (number, sql) in statements.iter().enumerate() {
         let (said, failed) = said(&session, sql).await;
-        assert!(!said.contains(SECRET), "{sql}\n{said}");
+        // A tree breaks long words over several lines.
+        let unbroken: String = said.chars().filter(|c| c.is_ascii_graphic() && *c != '|').collect();
+        assert!(!said.contains(SECRET) && !unbroken.contains(SECRET), "{sql}\n{said}");
         assert_eq!(failed, number >= fine, "{sql}\n{said}");
         assert_eq!(
             sql.starts_with("EXPLAIN"),
-            said.contains("https://me:***@host/sound.parquet?***"),
+            unbroken.contains("https://me:***@host/sound.parquet?***"),
             "{said}"
         );
     }

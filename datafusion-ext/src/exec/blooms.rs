@@ -5,6 +5,8 @@
 //! They are fetched when a morsel is about to be read, all of its row group together, and are kept for the
 //! execution. Failing to fetch one excludes nothing.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use trommel_planner::pruning::{Candidates, ColumnPath};
 use trommel_planner::rows::{FragmentRows, RowRanges};
@@ -25,7 +27,7 @@ impl Blooms {
     pub fn new(snapshot: &Snapshot) -> Self {
         let blooms = snapshot.fragments.iter().map(|fragment| {
             let (metadata, adaptation) = (&fragment.open.metadata, &fragment.open.adaptation);
-            Mutex::new(FragmentBlooms::new(metadata.clone(), adaptation.clone()))
+            Mutex::new(FragmentBlooms::new(Arc::clone(metadata), Arc::clone(adaptation)))
         });
         Self { fragments: blooms.collect() }
     }
