@@ -16,7 +16,11 @@ use crate::bounded::bounded;
 use crate::read::{Difference, Outcome, compare, read};
 
 /// The files over which the scans disagree, and why that is right.
-const DIFFERENCES: &[(&str, Difference, &str)] = &[];
+const DIFFERENCES: &[(&str, Difference, &str)] = &[(
+    "repeated_no_annotation.parquet",
+    Difference::StockFindsNone,
+    "its one row group has six rows, all of which Trommel reads; DataFusion's own scan answers none",
+)];
 
 /// Two strings of 2^30 bytes: neither scan has the memory here, and running out of it ends the process.
 const TOO_LARGE: &str = "large_string_map.brotli.parquet";
@@ -46,9 +50,20 @@ fn every_file_of_parquet_testing() {
             let stock = runtime.block_on(read(Format::Parquet, path, None));
             let trommel = runtime.block_on(read(Format::Trommel, path, None));
             let listed = DIFFERENCES.iter().find(|(listed, ..)| *listed == name);
-            match compare(&name, &stock, &trommel) {
+            let expected = listed.map(|(_, difference, _)| *difference);
+            let found = match (&stock, &trommel) {
+                (Outcome::Answer(stock, _), Outcome::Answer(trommel, _))
+                    if expected == Some(Difference::StockFindsNone)
+                        && stock.is_empty()
+                        && !trommel.is_empty() =>
+                {
+                    Ok(expected)
+                }
+                _ => compare(&name, &stock, &trommel),
+            };
+            match found {
                 Err(error) => findings.push(format!("{error:#}")),
-                Ok(difference) if difference == listed.map(|(_, difference, _)| *difference) => {
+                Ok(difference) if difference == expected => {
                     unmet.remove(&*name);
                 }
                 Ok(_) => findings.push(format!("{name}: not as listed: {}", text(&stock, &trommel))),

@@ -85,6 +85,8 @@ pub enum Difference {
     OnlyTrommelAnswers,
     /// An error that names the file, where the stock scan has an answer.
     OnlyStockAnswers,
+    /// Rows where the stock scan finds none: a fault of its own, never what [`compare`] gives.
+    StockFindsNone,
 }
 
 /// Compares both outcomes over the file of this name.
