@@ -10,6 +10,9 @@
 //! | [`bounded`] | a test in a process of its own with bounded memory |
 //! | [`samples`] | the small files |
 
+// What makes files for the tests may give up as the tests may.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
 mod bounded;
 mod damage;
 mod parquet_testing;
