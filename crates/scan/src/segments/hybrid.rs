@@ -133,19 +133,6 @@ fn little_endian(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// All `values` values of `width` bits, up to 32; `None` where the data is damaged. For the fuzz target `levels`.
-#[doc(hidden)]
-pub fn hybrid_values(data: &[u8], width: usize, values: usize) -> Option<Vec<u32>> {
-    let mut all = Vec::new();
-    for run in Runs::new(data, width, values) {
-        match run.ok()? {
-            Run::Repeated(value, count) => all.extend(std::iter::repeat_n(value, count)),
-            Run::Packed(bytes, count) => unpack(bytes, width, count, |value| all.push(value)),
-        }
-    }
-    Some(all)
-}
-
 /// Appends one bit for each value of one bit.
 pub(super) fn append_bits(run: Run<'_>, bits: &mut BooleanBufferBuilder) {
     match run {

@@ -35,8 +35,6 @@ use trommel_planner::plan::SegmentId;
 use trommel_planner::rows::{RowGroupRows, RowRanges};
 
 pub use self::dictionary::CodeTable;
-#[doc(hidden)]
-pub use self::hybrid::hybrid_values;
 pub use self::read::SegmentRead;
 pub use self::stream::SegmentStream;
 pub(crate) use self::stream::without_slack;
