@@ -53,6 +53,8 @@ pub struct FragmentMetadata {
     leaf_types: Vec<DataType>,
     /// For each row group, then each leaf: whether its page locations can be relied on.
     paged: Vec<bool>,
+    /// Whether any chunk has a Bloom filter.
+    has_blooms: bool,
 }
 
 impl FragmentMetadata {
@@ -177,7 +179,10 @@ impl FragmentMetadata {
                 }));
             }
         }
-        Ok(Self { path, parquet: Arc::new(parquet), schema, row_groups, leaves, leaf_types, paged })
+        let mut chunks = parquet.row_groups().iter().flat_map(|group| group.columns());
+        let has_blooms = chunks.any(|chunk| chunk.bloom_filter_offset().is_some());
+        let parquet = Arc::new(parquet);
+        Ok(Self { path, parquet, schema, row_groups, leaves, leaf_types, paged, has_blooms })
     }
 
     /// The file.
@@ -199,6 +204,11 @@ impl FragmentMetadata {
     /// The rows of each row group, as fragment rows.
     pub fn row_groups(&self) -> &[Range<u64>] {
         &self.row_groups
+    }
+
+    /// Whether any chunk has a Bloom filter.
+    pub fn has_blooms(&self) -> bool {
+        self.has_blooms
     }
 
     /// How many rows the file has.

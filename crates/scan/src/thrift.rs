@@ -1,6 +1,7 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Lengths that Thrift structures of a file claim, checked before the parquet crate makes room for them.
+//! Lengths that Thrift structures of a file claim, checked before the parquet crate makes room for them; and what
+//! must be known of a page before it is read.
 //!
 //! The crate believes the number of row groups, of a node's children and of page locations, and how large a page gets when
 //! it is decompressed; and it recurses as deep as a schema is. Out of memory and out of stack both end the process. So what
@@ -124,6 +125,27 @@ impl PageSizes {
         walked.ok()?;
         Some((Self { uncompressed: sizes[0]?, compressed: sizes[1]? }, walk.0))
     }
+}
+
+/// Where the headers of data pages of both versions are in a page's header, and the encoding in them.
+const DATA_PAGES: [(i64, i64); 2] = [(5, 2), (8, 4)];
+
+/// The encoding of the data page that starts with these bytes, by its number in the format; `None` where its
+/// header can't be walked, or is that of another kind of page.
+pub fn page_encoding(bytes: &[u8]) -> Option<i64> {
+    let mut encoding = None;
+    let walked = Walk(bytes).fields(&mut |walk, id, kind| match DATA_PAGES
+        .iter()
+        .find(|(page, _)| *page == id && kind == STRUCT)
+    {
+        None => walk.skip(kind, 1),
+        Some((_, wanted)) => walk.fields(&mut |walk, id, kind| match kind {
+            I32 if id == *wanted => walk.integer().map(|value| encoding = Some(value)),
+            _ => walk.skip(kind, 2),
+        }),
+    });
+    walked.ok()?;
+    encoding
 }
 
 const BOOLEANS: std::ops::RangeInclusive<u8> = 1..=2;

@@ -79,6 +79,8 @@ pub struct Execution {
     survivors: Survivors,
     /// The generation of the live filters at the start.
     first_generation: u64,
+    /// The number of each fragment's first row, where rows are numbered.
+    first_rows: Option<Vec<u64>>,
     blooms: Blooms,
     /// The columns of which the static filters ask for values.
     sought: Vec<ColumnPath>,
@@ -142,6 +144,7 @@ impl Execution {
             savings: savings(scan, &projection),
             survivors: Survivors::default(),
             first_generation: live.generation(),
+            first_rows: scan.numbers_rows.then(|| snapshot.first_rows()),
             blooms: Blooms::new(snapshot),
             proven_suffice: proven.is_some(),
             sought: prune.into_iter().flat_map(PrunePredicate::sought).cloned().collect(),
@@ -175,8 +178,7 @@ impl Execution {
             let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
             let conjuncts: Vec<_> =
                 filters.conjuncts.iter().cloned().zip(self.counts.iter().cloned()).collect();
-            let numbered_from =
-                self.scan.numbers_rows.then(|| self.scan.snapshot.rows_before(morsel.fragment));
+            let numbered_from = self.first_rows.as_ref().map(|first| first[morsel.fragment]);
             let output = Output { columns: &self.projection, numbered_from };
             Ok(ReadPlan::new(&self.fragment(morsel).open, output, &conjuncts)?)
         });
@@ -289,6 +291,9 @@ impl Execution {
     /// a row group open. What can't be fetched excludes nothing.
     pub async fn ask_blooms(&self, morsel: &Morsel, file: &RangeReader) -> RowRanges<FragmentRows> {
         let (fragment, mut rows) = (morsel.fragment, morsel.rows.clone());
+        if !self.fragment(morsel).open.metadata.has_blooms() {
+            return rows;
+        }
         let mut columns =
             if rows.subtract(&morsel.proven).is_empty() { Vec::new() } else { self.sought.clone() };
         columns.extend(self.live.sought());
@@ -364,13 +369,8 @@ fn proven_rows(
     if scan.sequence.promised.is_some() || !scan.live.is_empty() {
         return None;
     }
-    let fragments = scan.snapshot.fragments.iter().enumerate();
-    let proven: Vec<_> = fragments
-        .map(|(at, fragment)| {
-            let all = RowRanges::all(fragment.open.metadata.rows());
-            prune.judge(scan.snapshot.zones(at), &all, &[]).all
-        })
-        .collect();
+    let fragments = 0..scan.snapshot.fragments.len();
+    let proven: Vec<_> = fragments.map(|at| scan.snapshot.judge(at, prune).all).collect();
     (proven.iter().map(RowRanges::len).sum::<u64>() >= fetch).then_some(proven)
 }
 

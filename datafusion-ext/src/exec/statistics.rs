@@ -18,7 +18,6 @@ use datafusion::physical_plan::statistics::StatisticsArgs;
 use trommel_planner::floats::is_float;
 use trommel_planner::index::{ColumnIndex, TableCol};
 use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
-use trommel_planner::rows::RowRanges;
 
 use super::FilteredReadExec;
 use super::units::{file_columns, uncompressed_bytes};
@@ -106,8 +105,7 @@ impl FilteredReadExec {
         let mut judged = Judged { may: 0, open: 0 };
         for (at, fragment) in self.snapshot.fragments.iter().enumerate() {
             let rows = fragment.open.metadata.rows();
-            let verdicts =
-                prune.as_ref().map(|p| p.judge(self.snapshot.zones(at), &RowRanges::all(rows), &[]));
+            let verdicts = prune.as_ref().map(|prune| self.snapshot.judge(at, prune));
             let (may, proven) = verdicts.map_or((rows, 0), |v| (v.may.len(), v.all.len()));
             judged.may += may;
             judged.open += may - proven;

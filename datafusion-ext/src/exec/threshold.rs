@@ -43,10 +43,9 @@ pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) 
         let path = ColumnPath::from(promise.column);
         let column = zones.zones(&path, Level::Page).or_else(|| zones.zones(&path, Level::RowGroup));
         let Some(column) = column else { continue };
-        let all = RowRanges::all(fragment.open.metadata.rows());
         let proven = match prune {
-            _ if unfiltered => all,
-            Some(prune) => prune.judge(zones, &all, &[]).all,
+            _ if unfiltered => RowRanges::all(fragment.open.metadata.rows()),
+            Some(prune) => scan.snapshot.judge(at, prune).all,
             None => continue,
         };
         sure.extend(Sure::of(&column, promise.descending, &proven).into_iter().flatten());

@@ -104,7 +104,7 @@ impl FetchRowsExec {
         };
         let fetch = Fetch {
             columns: sources.iter().filter_map(fetched).collect(),
-            starts: (0..snapshot.fragments.len()).map(|at| snapshot.rows_before(at)).collect(),
+            starts: snapshot.first_rows(),
             snapshot,
             sources,
             schema,

@@ -110,9 +110,8 @@ impl<'a> TopK<'a> {
         decides.sort_unstable();
         decides.dedup();
         let output = self.scan.projection().targets();
-        let rest: Vec<_> = (0..output.len()).filter(|at| !decides.contains(at)).collect();
-        let rest_columns: Vec<_> = rest.iter().map(|at| output[*at]).collect();
-        if !self.pays(&rest_columns) {
+        let rest = (0..output.len()).filter(|at| !decides.contains(at));
+        if !self.pays(&rest.map(|at| output[at]).collect::<Vec<_>>()) {
             return Ok(None);
         }
 

@@ -11,7 +11,8 @@ use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use datafusion::physical_expr::PhysicalSortExpr;
 use object_store::ObjectStore;
 use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
+use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
+use trommel_planner::rows::RowRanges;
 use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::Distance;
 use trommel_scan::io::IoCounters;
@@ -57,9 +58,21 @@ impl Snapshot {
         self.fragments.iter().map(|fragment| fragment.open.metadata.rows()).sum()
     }
 
-    /// How many rows the fragments before this one have: the [`TableRows`](trommel_planner::rows::TableRows) number of its first row.
-    pub fn rows_before(&self, fragment: usize) -> u64 {
-        self.fragments[..fragment].iter().map(|fragment| fragment.open.metadata.rows()).sum()
+    /// The [`TableRows`](trommel_planner::rows::TableRows) number of each fragment's first row.
+    pub fn first_rows(&self) -> Vec<u64> {
+        let mut next = 0;
+        let first = |fragment: &ScanFragment| {
+            let first = next;
+            next += fragment.open.metadata.rows();
+            first
+        };
+        self.fragments.iter().map(first).collect()
+    }
+
+    /// What zones tell of a predicate over all rows of a fragment.
+    pub fn judge(&self, fragment: usize, predicate: &PrunePredicate) -> Verdicts {
+        let rows = RowRanges::all(self.fragments[fragment].open.metadata.rows());
+        predicate.judge(self.zones(fragment), &rows, &[])
     }
 
     /// Bounds of a column of integers or dates over all fragments; `None` where they aren't known.

@@ -3,81 +3,17 @@
 //! The one thing in a data page's header that must be known before the page is read: its encoding.
 //!
 //! A chunk that outgrew its dictionary has pages with codes and pages without, and only the headers tell which
-//! are which. They are Thrift structs in the compact protocol; the fields before the encoding are all integers.
+//! are which.
 
 use parquet::basic::Encoding;
 
-const I32: u8 = 5;
-const STRUCT: u8 = 12;
-
-/// Where the headers of data pages of both versions are in a page's header, and the encoding in them.
-const DATA_PAGE: (i16, i16) = (5, 2);
-const DATA_PAGE_V2: (i16, i16) = (8, 4);
+use crate::thrift::page_encoding;
 
 /// Whether the data page that starts with these bytes holds codes of a dictionary; `None` when its header
 /// can't be read.
 pub(super) fn is_dictionary_coded(page: &[u8]) -> Option<bool> {
-    let mut header = Fields { bytes: page, id: 0 };
-    loop {
-        let (id, kind) = header.next()?;
-        match kind {
-            I32 => _ = header.varint()?,
-            STRUCT => {
-                let (_, encoding) = [DATA_PAGE, DATA_PAGE_V2].into_iter().find(|(page, _)| *page == id)?;
-                let mut data = Fields { bytes: header.bytes, id: 0 };
-                let code = loop {
-                    let (id, kind) = data.next()?;
-                    let value = (kind == I32).then(|| data.varint()).flatten()?;
-                    if id == encoding {
-                        break value;
-                    }
-                };
-                let encodings = [Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY];
-                return Some(encodings.iter().any(|encoding| zigzag(*encoding as u64) == code));
-            }
-            _ => return None,
-        }
-    }
-}
-
-/// An integer as it is written.
-fn zigzag(value: u64) -> u64 {
-    value << 1
-}
-
-/// The fields of a struct, as they come.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    /// The last field's number.
-    id: i16,
-}
-
-impl Fields<'_> {
-    /// The next field's number and type; `None` at the end. Its value is to be read next.
-    fn next(&mut self) -> Option<(i16, u8)> {
-        let (head, rest) = self.bytes.split_first()?;
-        let (delta, kind) = (head >> 4, head & 0xf);
-        // A field whose number is written in full is none that is looked for.
-        if delta == 0 {
-            return None;
-        }
-        self.bytes = rest;
-        self.id = self.id.checked_add(i16::from(delta))?;
-        Some((self.id, kind))
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    }
+    let encoding = page_encoding(page)?;
+    Some([Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY].iter().any(|e| *e as i64 == encoding))
 }
 
 #[cfg(test)]
