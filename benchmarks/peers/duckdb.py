@@ -26,7 +26,7 @@ import time
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WHEELS = ["duckdb>=1.4,<2", "pyarrow>=20"]
+WHEELS = ["duckdb>=2,<3", "pyarrow>=20"]
 
 # Answers of more values than this have no digest: Python is slow.
 MAX_VALUES = 4_000_000

@@ -5,6 +5,9 @@
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
+/// The times of judging by statistics, by page indexes and by Bloom filters.
+const JUDGING: [&str; 3] = ["statistics_eval_time", "page_index_eval_time", "bloom_filter_eval_time"];
+
 /// The scans of one plan together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScanCounts {
@@ -15,6 +18,8 @@ pub struct ScanCounts {
     pub zones_considered: u64,
     /// Of these, left out, by whatever filter.
     pub zones_skipped: u64,
+    /// Time that judging zones took, in nanoseconds, all partitions together.
+    pub judging_ns: u64,
 }
 
 impl ScanCounts {
@@ -54,6 +59,9 @@ impl ScanCounts {
                         _ => {}
                     }
                 }
+                MetricValue::Time { name, time } if JUDGING.contains(&name.as_ref()) => {
+                    self.judging_ns += time.value() as u64;
+                }
                 MetricValue::Count { name, count } if name.ends_with("_pruned_dynamic_filter") => {
                     self.zones_skipped += count.value() as u64;
                 }
@@ -65,6 +73,8 @@ impl ScanCounts {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
 
     use super::*;
@@ -83,10 +93,18 @@ mod tests {
         MetricBuilder::new(&set).counter("page_index_pages_pruned_dynamic_filter", 0).add(30);
         MetricBuilder::new(&set).counter("pushdown_rows_pruned", 0).add(5);
         MetricBuilder::new(&set).output_rows(0).add(10);
+        let time = |name: &'static str, ns| {
+            MetricBuilder::new(&set).subset_time(name, 0).add_duration(Duration::from_nanos(ns));
+        };
+        time("statistics_eval_time", 40);
+        time("page_index_eval_time", 2);
+        time("metadata_load_time", 500);
 
         let mut counts = ScanCounts::default();
         counts.add_scan(&set.clone_inner());
-        assert_eq!(counts, ScanCounts { rows_decoded: 15, zones_considered: 80, zones_skipped: 54 });
+        let expected =
+            ScanCounts { rows_decoded: 15, zones_considered: 80, zones_skipped: 54, judging_ns: 42 };
+        assert_eq!(counts, expected);
 
         MetricBuilder::new(&set).counter("rows_decoded", 0).add(12);
         let mut counts = ScanCounts::default();

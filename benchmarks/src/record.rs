@@ -52,6 +52,8 @@ pub struct Record {
     pub zones_considered: Option<u64>,
     /// Row groups and pages left out, median.
     pub zones_skipped: Option<u64>,
+    /// Time that judging zones took, in all partitions together, median.
+    pub judging_ms: Option<f64>,
     /// The most bytes allocated at one time, in a run that wasn't timed.
     pub peak_bytes: Option<u64>,
     /// Bytes no reader could avoid, metadata included.

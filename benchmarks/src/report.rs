@@ -14,7 +14,7 @@ use crate::statistics::geometric_mean;
 const BLANK: &str = "–";
 
 /// The columns after the query's; a cell has one line for each engine.
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 13] = [
     "engine",
     "median\nms",
     "min\nms",
@@ -25,6 +25,7 @@ const HEADER: [&str; 12] = [
     "requests",
     "rows\ndecoded",
     "zones skipped\nof considered",
+    "judging\nzones",
     "peak\nmemory",
     "rows\nout",
 ];
@@ -94,9 +95,16 @@ fn line(record: &Record) -> [String; HEADER.len()] {
         or_blank(
             zones.map(|(skipped, considered)| format!("{} of {}", thousands(skipped), thousands(considered))),
         ),
+        or_blank(judging(record).map(|share| format!("{:.1} %", 100.0 * share))),
         or_blank(record.peak_bytes.map(bytes)),
         or_blank(record.rows_out.map(thousands)),
     ]
+}
+
+/// The share of its threads' time that judging zones took.
+fn judging(record: &Record) -> Option<f64> {
+    let threads = record.median_ms? * record.partitions as f64;
+    record.judging_ms.filter(|_| threads > 0.0).map(|ms| ms / threads)
 }
 
 /// A number of bytes in the largest unit that leaves a whole number in front.

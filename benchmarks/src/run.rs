@@ -229,6 +229,7 @@ impl Bench<'_> {
             record.rows_decoded = middle(|run| run.scans.rows_decoded);
             record.zones_considered = middle(|run| run.scans.zones_considered);
             record.zones_skipped = middle(|run| run.scans.zones_skipped);
+            record.judging_ms = middle(|run| run.scans.judging_ns).map(|ns| ns as f64 / 1e6);
             if let Some(inspection) = &lane.inspection {
                 record.bytes_read = Some(inspection.run.reads.bytes);
                 record.requests = Some(inspection.run.reads.requests);
