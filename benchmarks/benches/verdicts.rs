@@ -23,7 +23,8 @@ use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicate
 use datafusion::prelude::SessionContext;
 use datafusion_trommel::translate::translate;
 use divan::Bencher;
-use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::{Bound, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 // The allocator of the benchmarks.

@@ -3,7 +3,7 @@
 //! How a fragment's columns stand for the table's: by name, widened, missing, constant.
 //!
 //! Columns, and fields of structs at any depth, are found by their exact name. What the file lacks is NULL;
-//! what the table doesn't know is left out. A column of another type is cast as DataFusion's own scan
+//! what the table doesn't know is left out. A column of row numbers is in no file. A column of another type is cast as DataFusion's own scan
 //! casts it, and a value that the cast can't take is an error, never NULL. That holds for the casts too that
 //! Arrow itself gets wrong (`steps`).
 
@@ -17,6 +17,7 @@ use datafusion_common::format::DEFAULT_CAST_OPTIONS;
 use datafusion_common::nested_struct::{cast_column, validate_data_type_compatibility};
 use datafusion_common::{ScalarValue, exec_err};
 use object_store::path::Path;
+use parquet::arrow::RowNumber;
 use trommel_planner::index::{FragmentCol, TableCol};
 
 pub use union::{union_schemas, widen};
@@ -35,6 +36,8 @@ pub enum ColumnSource {
         /// Whether its values must be cast to the table's type.
         cast: bool,
     },
+    /// From where the row is: its number in the fragment, for a column with the extension type [`RowNumber`].
+    RowNumbers,
     /// The same value in every row, of the table's type: a partition value, or NULL for a column that the
     /// file lacks.
     Constant(ScalarValue),
@@ -72,6 +75,10 @@ impl Adaptation {
         let mut sources = Vec::with_capacity(table.fields().len());
         for field in &table.fields()[..file_fields] {
             let (name, expected) = (field.name(), field.data_type());
+            if field.try_extension_type::<RowNumber>().is_ok() {
+                sources.push(ColumnSource::RowNumbers);
+                continue;
+            }
             sources.push(match file.index_of(name) {
                 Ok(index) => {
                     let actual = file.field(index).data_type();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Fields};
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{GetItem, Pack};
-use trommel_planner::index::TableCol;
+use trommel_planner::index::ColumnPath;
 use trommel_planner::optimizer::PlanOptimizer;
 use trommel_planner::plan::operators::Concat;
 use trommel_planner::plan::{ExpressionScanPlan, FilterPlan, PlanError, PlanRef};
@@ -26,7 +26,7 @@ pub struct ExplainedPlan {
     pub after: PlanRef,
 }
 
-/// The plan of the `projection` (table columns) of the rows that satisfy a predicate, if there is one, which
+/// The plan of the `projection` (table columns and fields below them) of the rows that satisfy a predicate, if there is one, which
 /// is bound over [`table_field`](crate::lower::table_field). Reads nothing.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub struct ExplainedPlan {
 /// don't make the table's.
 pub fn explain_plan(
     fragment: &OpenFragment,
-    projection: &[TableCol],
+    projection: &[ColumnPath],
     predicate: Option<&BoundExpression>,
 ) -> Result<ExplainedPlan, ScanError> {
     let before = query(lower(fragment)?, projection, predicate).map_err(|e| plan_error(fragment, e))?;
@@ -48,11 +48,11 @@ pub fn explain_plan(
 
 fn query(
     table: PlanRef,
-    projection: &[TableCol],
+    projection: &[ColumnPath],
     predicate: Option<&BoundExpression>,
 ) -> Result<PlanRef, PlanError> {
     let root = BoundExpression::root(Arc::clone(table.field()));
-    let columns = projection.iter().map(|column| GetItem::of(root.clone(), column.0));
+    let columns = projection.iter().map(|path| GetItem::at(root.clone(), path));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let fields: Fields = columns.iter().map(|column| Field::clone(column.field())).collect();
     let rows = match predicate {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, FieldRef, Fields, Schema};
 use trommel_planner::expr::BoundExpression;
-use trommel_planner::expr::functions::Cast;
-use trommel_planner::index::{FragmentCol, TableCol};
+use trommel_planner::expr::functions::{Cast, GetItem};
+use trommel_planner::index::{ColumnPath, FragmentCol, TableCol};
 use trommel_planner::plan::{
     Children, ConcatPlan, ExpressionScanPlan, PackPlan, PlanError, PlanRef, RowIdxPlan, SegmentId,
     SegmentScanPlan, Shape,
@@ -61,6 +61,12 @@ fn lower_column(
             let value = BoundExpression::literal(value.clone());
             Ok(ExpressionScanPlan::try_new(value, PackPlan::empty(metadata.rows()).into())?.into())
         }
+        ColumnSource::RowNumbers => {
+            let numbers = PlanRef::from(RowIdxPlan::try_new(0, metadata.rows())?);
+            let number = BoundExpression::root(Arc::clone(numbers.field()));
+            let number = Cast::of(number, wanted.data_type().clone())?;
+            Ok(ExpressionScanPlan::try_new(number, numbers)?.into())
+        }
         ColumnSource::File { column, cast } => {
             let field = metadata.schema().fields().get(column.0).ok_or_else(no_such_column)?;
             // A column declared NOT NULL may be optional in the file; reading a NULL of it is an error.
@@ -96,8 +102,8 @@ fn row_groups(
 /// What a scan puts out for each row.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
-    /// Columns of the table, in output order, repeated ones included.
-    pub columns: &'a [TableCol],
+    /// Columns of the table and fields below them, in output order, repeated ones included.
+    pub columns: &'a [ColumnPath],
     /// Whether a last column numbers the rows, and what the fragment's first row gets: with the rows of
     /// the fragments before it, the numbers are [`TableRows`](trommel_planner::rows::TableRows).
     pub numbered_from: Option<u64>,
@@ -159,16 +165,24 @@ impl ReadPlan {
     }
 }
 
-/// The plan of the output: some of a table's columns, pushed down.
+/// The plan of the output: some of a table's columns and their fields, pushed down.
 fn projection(table: &PlanRef, output: Output<'_>) -> Result<PlanRef, PlanError> {
     let session = PushdownSession::default();
-    let plan = |column: &TableCol| {
-        let plan = table.child(column.0)?;
-        plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
+    let plan = |path: &ColumnPath| {
+        let column = table.child(path.column.0)?;
+        if !path.fields.is_empty() {
+            let field = GetItem::at(BoundExpression::root(Arc::clone(table.field())), path)?;
+            return session.optimize(&ExpressionScanPlan::try_new(field, table.clone())?);
+        }
+        column.downcast().map_or_else(|| Ok(column.clone()), |eval| session.optimize(&eval))
     };
     let mut plans = output.columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
     let shapes = table.children().shapes();
-    let mut fields: Vec<_> = output.columns.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
+    let field = |(path, plan): (&ColumnPath, &PlanRef)| match path.fields.is_empty() {
+        true => Arc::clone(&shapes[path.column.0].field),
+        false => Arc::clone(plan.field()),
+    };
+    let mut fields: Vec<_> = output.columns.iter().zip(&plans).map(field).collect();
     if let Some(first) = output.numbered_from {
         let numbers = PlanRef::from(RowIdxPlan::try_new(first, table.rows())?);
         fields.push(Arc::new(numbers.field().as_ref().clone().with_name(ROW_NUMBER)));

@@ -7,6 +7,7 @@
 
 mod cache;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::{Bytes, BytesMut};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use parking_lot::Mutex;
 use parquet::DecodeResult;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::errors::ParquetError;
@@ -24,6 +26,7 @@ use parquet::file::metadata::{
 use parquet::file::page_index::offset_index::PageLocation;
 use trommel_planner::index::FragmentCol;
 use trommel_planner::plan::FieldPath;
+use trommel_planner::pruning::{Level, ZoneColumn};
 
 pub use cache::MetadataCache;
 
@@ -55,7 +58,12 @@ pub struct FragmentMetadata {
     paged: Vec<bool>,
     /// Whether any chunk has a Bloom filter.
     has_blooms: bool,
+    /// What was made of the leaves' statistics.
+    zones: Mutex<HashMap<LeafZones, Option<Arc<ZoneColumn>>>>,
 }
+
+/// The zones of a leaf: its number, the type of its bounds, and how fine they are.
+pub(crate) type LeafZones = (usize, DataType, Level);
 
 impl FragmentMetadata {
     /// Reads a fragment's footer, then its page indexes where they are readable.
@@ -182,7 +190,17 @@ impl FragmentMetadata {
         let mut chunks = parquet.row_groups().iter().flat_map(|group| group.columns());
         let has_blooms = chunks.any(|chunk| chunk.bloom_filter_offset().is_some());
         let parquet = Arc::new(parquet);
-        Ok(Self { path, parquet, schema, row_groups, leaves, leaf_types, paged, has_blooms })
+        Ok(Self {
+            path,
+            parquet,
+            schema,
+            row_groups,
+            leaves,
+            leaf_types,
+            paged,
+            has_blooms,
+            zones: Mutex::default(),
+        })
     }
 
     /// The file.
@@ -216,10 +234,10 @@ impl FragmentMetadata {
         self.row_groups.last().map_or(0, |r| r.end)
     }
 
-    /// How many bytes this takes in memory, about.
+    /// How many bytes this takes in memory, about, with what may be made of its statistics: as much again at most.
     pub fn memory_size(&self) -> usize {
         let schema: usize = self.schema.fields().iter().map(|f| f.size()).sum();
-        self.parquet.memory_size() + schema + self.paged.len() + size_of::<Self>()
+        2 * self.parquet.memory_size() + schema + self.paged.len() + size_of::<Self>()
     }
 
     /// The leaves of a column, as indices into the Parquet schema's leaves; none for a number beyond.
@@ -252,6 +270,20 @@ impl FragmentMetadata {
             let name = format!("{}.{}", of.name(), field.name());
             Some(Arc::new(Field::clone(field).with_name(name).with_nullable(nullable)))
         })
+    }
+
+    /// What `make` makes of a leaf's statistics: once for all queries that read the file.
+    pub(crate) fn leaf_zones(
+        &self,
+        which: LeafZones,
+        make: impl FnOnce() -> Option<ZoneColumn>,
+    ) -> Option<Arc<ZoneColumn>> {
+        if let Some(known) = self.zones.lock().get(&which) {
+            return known.clone();
+        }
+        // Not under the lock: two who ask at once may both convert, and get equal zones.
+        let zones = make().map(Arc::new);
+        self.zones.lock().entry(which).or_insert(zones).clone()
     }
 
     /// The Arrow type of a leaf.

@@ -33,13 +33,17 @@ use datafusion_common::ScalarValue;
 use parking_lot::Mutex;
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use trommel_planner::floats;
-use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::{Bound, Level, ZoneColumn, ZoneSource};
 
 pub use self::bloom::{BloomId, FragmentBlooms};
 use self::bounds::{RawZone, page_zone, row_group_zone, to_arrow};
 use self::trust::Trust;
 use crate::adapt::{Adaptation, ColumnSource, keeps_order};
 use crate::metadata::{FragmentMetadata, collect_leaves};
+
+/// How many rows a zone of row numbers has.
+const NUMBERED_ROWS: usize = 1024;
 
 /// The zones of a column, or that nothing is known of it.
 type Known = Option<Arc<ZoneColumn>>;
@@ -62,7 +66,7 @@ impl FragmentZones {
         Self { metadata, adaptation, known: Mutex::default() }
     }
 
-    fn make(&self, path: &ColumnPath, level: Level) -> Option<ZoneColumn> {
+    fn make(&self, path: &ColumnPath, level: Level) -> Known {
         let table = self.adaptation.table().fields().get(path.column.0)?;
         match (self.adaptation.source(path.column)?, level) {
             (ColumnSource::Constant(value), _) => {
@@ -76,8 +80,9 @@ impl FragmentZones {
                     false if value.is_null() => ScalarValue::try_from(data_type).ok()?,
                     false => return None,
                 };
-                self.constant(&value, data_type, level)
+                self.constant(&value, data_type, level).map(Arc::new)
             }
+            (ColumnSource::RowNumbers, _) => self.row_numbers(table.data_type(), level).map(Arc::new),
             (_, Level::Fragment) => None,
             (ColumnSource::File { column, .. }, _) => {
                 let (mut to, mut leaf) = (table.data_type(), self.metadata.leaves(*column).start);
@@ -87,14 +92,18 @@ impl FragmentZones {
                     to = field_type;
                     let DataType::Struct(fields) = from else { return None };
                     let Some(at) = fields.iter().position(|f| f.name() == name) else {
-                        return self.constant(&ScalarValue::try_from(to).ok()?, to, level);
+                        return self.constant(&ScalarValue::try_from(to).ok()?, to, level).map(Arc::new);
                     };
                     let mut before = Vec::new();
                     fields[..at].iter().for_each(|f| collect_leaves(f.data_type(), &mut before));
                     leaf += before.len();
                     from = fields[at].data_type();
                 }
-                (!from.is_nested()).then(|| self.leaf(leaf, from, to, level))?
+                if from.is_nested() {
+                    return None;
+                }
+                let which = (leaf, to.clone(), level);
+                self.metadata.leaf_zones(which, || self.leaf(leaf, from, to, level))
             }
         }
     }
@@ -115,6 +124,27 @@ impl FragmentZones {
         let exact = BooleanBuffer::collect_bool(zones.len(), |_| !value.is_null() && !is_nan);
         let zones = zones.with_nulls(all_if(value.is_null())).with_nans(all_if(is_nan));
         Some(with_bounds(zones, floats::load_lower(&values), floats::load_upper(&values), &exact, &exact))
+    }
+
+    /// The numbers of the rows.
+    fn row_numbers(&self, data_type: &DataType, level: Level) -> Option<ZoneColumn> {
+        let starts: Arc<[u64]> = match level {
+            Level::Fragment => Arc::from([0, self.metadata.rows()]),
+            Level::RowGroup => row_group_starts(self.metadata.row_groups()),
+            Level::Page => {
+                let steps = self.metadata.row_groups().iter().flat_map(|r| r.clone().step_by(NUMBERED_ROWS));
+                steps.chain([self.metadata.rows()]).collect()
+            }
+        };
+        let numbers = |of: fn(&[u64]) -> u64| {
+            let numbers = starts.windows(2).map(|w| (w[0] < w[1]).then(|| of(w)));
+            cast(&UInt64Array::from_iter(numbers), data_type).ok()
+        };
+        let (first, last) = (numbers(|zone| zone[0])?, numbers(|zone| zone[1] - 1)?);
+        let exact = BooleanBuffer::new_set(first.len());
+        let none = UInt64Array::from(vec![0; first.len()]);
+        let zones = ZoneColumn::unknown(data_type.clone(), Arc::clone(&starts));
+        Some(with_bounds(zones.with_nulls(none.clone()).with_nans(none), first, last, &exact, &exact))
     }
 
     /// A leaf of type `from` in the file and `to` in the table.
@@ -165,7 +195,7 @@ impl ZoneSource for FragmentZones {
             return known.clone();
         }
         // Not under the lock: two who ask at once may both convert, and get equal zones.
-        let zones = self.make(column, level).map(Arc::new);
+        let zones = self.make(column, level);
         self.known.lock().entry(key).or_insert(zones).clone()
     }
 }

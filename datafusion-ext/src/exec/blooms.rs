@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use trommel_planner::pruning::{Candidates, ColumnPath};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::Candidates;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::ScanError;
 use trommel_scan::io::{FetchedRanges, HeldBytes, RangeReader};

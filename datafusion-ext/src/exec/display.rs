@@ -10,7 +10,13 @@ use super::FilteredReadExec;
 
 impl DisplayAs for FilteredReadExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let parts = self.parts();
+        let mut parts = self.parts();
+        if format == DisplayFormatType::Verbose && !self.snapshot.fragments.is_empty() {
+            // One fragment stands for all.
+            parts.extend(
+                self.explain_fragment(0).ok().map(|plan| ("fragment_plan", plan.after.line().to_string())),
+            );
+        }
         match format {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 write!(f, "FilteredReadExec: ")?;

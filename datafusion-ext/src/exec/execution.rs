@@ -7,24 +7,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
 use datafusion::common::{Result, exec_datafusion_err};
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{ColumnPath, Level, PrunePredicate, Verdicts, ZoneSource};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::{Level, PrunePredicate, Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{FilterStep, StepCounts};
-use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::{Distance, Kept, RangeReader};
 use trommel_scan::lower::{Output, ReadPlan};
 
 use super::FilteredReadExec;
 use super::blooms::Blooms;
+use super::costs::RowCosts;
 use super::filters::BoundFilters;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
 use super::queue::{Queue, Sharing};
 use super::threshold::first_threshold;
-use super::units::{PageGrid, Unit, cut, file_columns, split, uncompressed_bytes};
-use crate::live::{LiveConjunct, LiveFilters, Origin, Savings};
-use crate::table::{ScanFragment, Snapshot};
+use super::units::{PageGrid, Unit, cut, split};
+use crate::live::{LiveConjunct, LiveFilters, Origin};
+use crate::table::ScanFragment;
 
 /// A run of rows to read: the unit of work a partition claims.
 #[derive(Debug)]
@@ -63,8 +63,8 @@ impl Unit {
 #[derive(Debug)]
 pub struct Execution {
     scan: FilteredReadExec,
-    /// The columns put out, as table columns.
-    projection: Vec<TableCol>,
+    /// The columns put out, as they lie in the table.
+    projection: Vec<ColumnPath>,
     filters: Result<BoundFilters>,
     live: LiveFilters,
     grids: Vec<PageGrid>,
@@ -74,8 +74,7 @@ pub struct Execution {
     limit: Limit,
     /// Where the static conjuncts count, one each.
     counts: Vec<Arc<StepCounts>>,
-    /// What rows save that live filters drop.
-    savings: Savings,
+    costs: RowCosts,
     survivors: Survivors,
     /// The generation of the live filters at the start.
     first_generation: u64,
@@ -98,20 +97,11 @@ struct Survivors {
 /// As many rows as there are in a page, about.
 const ROWS_OF_A_PAGE: f64 = 20_000.0;
 
-/// What the operator that handed down a filter does to find out that a row doesn't matter, in nanoseconds: a
-/// heap's comparison or a probe of a hash table, over whole batches. What is above it never sees the row.
-const PROBE_A_ROW: f64 = 6.0;
-/// What a partitioned join does with a byte of a row before it probes: it sends each row to its partition.
-const MOVE_A_BYTE: f64 = 0.3;
-/// What decoding a byte takes, as it is when decompressed, in nanoseconds: 11 ns for three narrow columns of
-/// TPC-H's lineitem, 80 for all sixteen (suite `scan` of the benchmarks, one thread).
-const DECODE_A_BYTE: f64 = 0.5;
-
 impl Execution {
     /// Starts an execution of `scan`. Does no I/O; the first poll calls it, not `execute`.
     pub fn new(scan: &FilteredReadExec) -> Self {
         let snapshot = &scan.snapshot;
-        let projection = scan.projection.targets().to_vec();
+        let projection: Vec<_> = scan.projection.paths().cloned().collect();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
         let prune = filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
         let optimizer = scan.filters.optimizer().clone();
@@ -119,15 +109,15 @@ impl Execution {
             .over(Arc::clone(snapshot))
             .with_known(first_threshold(scan, prune));
         let mut columns = projection.clone();
-        columns.extend(scan.filters.columns());
+        columns.extend(scan.filters.columns().into_iter().map(ColumnPath::from));
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
         let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
         let proven = scan.fetch.and_then(|fetch| proven_rows(scan, prune?, fetch as u64));
         if let Some(proven) = &proven {
             units.retain(|unit| proven[unit.fragment].overlaps(&unit.rows));
         }
-        let promise =
-            Promise::of(&scan.live, scan.asked.as_ref()).filter(|_| scan.sequence.promised.is_none());
+        let promise = Promise::of(&scan.live, scan.asked.as_ref(), scan.table_schema())
+            .filter(|_| scan.sequence.promised.is_none());
         if scan.fetch.is_some() {
             // A few pages may be enough.
             let rest = units.split_off(scan.partitions.min(units.len()));
@@ -141,7 +131,7 @@ impl Execution {
         let conjuncts = filters.as_ref().map_or(0, |filters| filters.conjuncts.len());
         Self {
             counts: (0..conjuncts).map(|_| Arc::default()).collect(),
-            savings: savings(scan, &projection),
+            costs: RowCosts::new(snapshot, &projection),
             survivors: Survivors::default(),
             first_generation: live.generation(),
             first_rows: scan.numbers_rows.then(|| snapshot.first_rows()),
@@ -190,13 +180,19 @@ impl Execution {
         if self.live.is_empty() {
             return Vec::new();
         }
-        let conjuncts = self.live.conjuncts(self.scan.snapshot.options.live_row_filters, self.savings);
+        let conjuncts =
+            self.live.conjuncts(self.scan.snapshot.options.live_row_filters, self.costs.savings());
         // What can't be planned isn't asked.
         let step = |live: LiveConjunct| {
             let step = plan.step(&live.expression, &live.counts).ok()?.live(live.values);
             Some(if live.is_trial { step.on_trial() } else { step })
         };
         conjuncts.into_iter().filter_map(step).collect()
+    }
+
+    /// What rows cost that live filters might have dropped.
+    pub fn costs(&self) -> &RowCosts {
+        &self.costs
     }
 
     /// Adds a morsel's rows, and those of them that are left.
@@ -372,23 +368,6 @@ fn proven_rows(
     let fragments = 0..scan.snapshot.fragments.len();
     let proven: Vec<_> = fragments.map(|at| scan.snapshot.judge(at, prune).all).collect();
     (proven.iter().map(RowRanges::len).sum::<u64>() >= fetch).then_some(proven)
-}
-
-/// What rows save that live filters drop.
-fn savings(scan: &FilteredReadExec, projection: &[TableCol]) -> Savings {
-    let bytes = bytes_a_row(&scan.snapshot, projection);
-    Savings { probing: PROBE_A_ROW, moving: MOVE_A_BYTE * bytes, decoding: DECODE_A_BYTE * bytes }
-}
-
-/// How many bytes a row of some columns takes when decompressed.
-fn bytes_a_row(snapshot: &Snapshot, columns: &[TableCol]) -> f64 {
-    let bytes = |open: &OpenFragment| {
-        let columns = file_columns(open, columns);
-        let groups = 0..open.metadata.row_groups().len();
-        groups.map(|group| uncompressed_bytes(open, group, &columns)).fold(0, u64::saturating_add)
-    };
-    let all = snapshot.fragments.iter().map(|f| bytes(&f.open)).fold(0, u64::saturating_add);
-    all as f64 / snapshot.rows().max(1) as f64
 }
 
 /// How many rows a scan may still put out. A row is charged when it has passed every filter.

@@ -21,6 +21,7 @@ impl FilteredReadExec {
         let conjuncts = self.filters.bind(&self.snapshot.table).conjuncts;
         let predicate = (!conjuncts.is_empty()).then(|| And::of(conjuncts)).transpose();
         let predicate = predicate.map_err(|e| plan_datafusion_err!("{e}"))?;
-        Ok(explain_plan(&found.open, self.projection.targets(), predicate.as_ref())?)
+        let projection: Vec<_> = self.projection.paths().cloned().collect();
+        Ok(explain_plan(&found.open, &projection, predicate.as_ref())?)
     }
 }

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `plan` | the `ExecutionPlan` implementation |
 //! | `pushdown` | taking over filters, projections, limits and sort keys |
+//! | `projection` | what is put out: columns and fields below them |
 //! | `statistics` | what is known of the output before a row is read |
 //! | `order` | whether an order can be promised |
 //! | `display`, `metrics`, `explain` | what EXPLAIN, EXPLAIN ANALYZE and `trommel inspect --plan` show |
@@ -13,11 +14,13 @@
 //! | `executions` | which partitions' streams belong together |
 //! | `execution` | what they share; claiming and judging a unit of work |
 //! | `units`, `queue`, `priority` | cutting the work, handing it out, which first |
+//! | `costs` | what a row costs that a live filter might have dropped |
 //! | `blooms` | what Bloom filters tell where zones left it open |
 //! | `threshold` | what zones tell a TopK before anything is read |
 //! | `stream`, `window` | one partition's loop, and what it reads ahead |
 
 mod blooms;
+mod costs;
 mod display;
 mod execution;
 mod executions;
@@ -27,6 +30,7 @@ mod metrics;
 mod order;
 mod plan;
 mod priority;
+mod projection;
 mod pushdown;
 mod queue;
 mod statistics;
@@ -38,20 +42,18 @@ mod window;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, SchemaBuilder, SchemaRef};
-use datafusion::common::{Result, plan_err};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{
-    EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
-};
+use datafusion::common::Result;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::PlanProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, EvaluationType, SchedulingType};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
+use trommel_planner::index::TableCol;
 use trommel_planner::optimizer::ExpressionOptimizer;
 use trommel_scan::lower::ROW_NUMBER;
 
+pub use projection::Projection;
 pub use queue::{Queue, Sharing};
-pub(crate) use units::file_columns;
+pub(crate) use units::file_leaves;
 
 use executions::Executions;
 use filters::StaticFilters;
@@ -94,7 +96,7 @@ pub struct ScanContext {
 #[derive(Debug)]
 pub struct FilteredReadExec {
     snapshot: Arc<Snapshot>,
-    projection: ColumnMap<OutputCol, TableCol>,
+    projection: Projection,
     /// Whether a last output column numbers the rows.
     numbers_rows: bool,
     filters: StaticFilters,
@@ -118,19 +120,13 @@ impl FilteredReadExec {
     /// # Errors
     /// When the request names a column that the table doesn't have.
     pub fn try_new(snapshot: Arc<Snapshot>, request: ScanRequest, context: ScanContext) -> Result<Self> {
-        let columns = snapshot.table.fields().len();
-        let projection = match request.projection {
-            None => ColumnMap::identity(columns),
-            Some(wanted) => ColumnMap::new(wanted.into_iter().map(TableCol).collect()),
-        };
-        if let Some(TableCol(beyond)) = projection.targets().iter().find(|c| c.index() >= columns) {
-            return plan_err!("column {beyond} of a table with {columns} columns");
-        }
+        let wanted = request.projection.unwrap_or_else(|| (0..snapshot.table.fields().len()).collect());
+        let projection = Projection::of_columns(&snapshot.table, wanted.into_iter().map(TableCol))?;
         let sequence = Arc::new(Sequence::of(&snapshot));
         let partitions = partitions(&snapshot, &context);
         let filters = StaticFilters::new(&request.filters, context.optimizer);
         Ok(Self {
-            properties: properties(&snapshot, &projection, false, &sequence, partitions)?,
+            properties: properties(&projection, false, &sequence, partitions),
             statistics: Arc::new(ScanStatistics::default()),
             executions: Arc::new(Executions::new(partitions)),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -149,7 +145,7 @@ impl FilteredReadExec {
     }
 
     /// Where each output column lies in the table.
-    pub fn projection(&self) -> &ColumnMap<OutputCol, TableCol> {
+    pub fn projection(&self) -> &Projection {
         &self.projection
     }
 
@@ -163,13 +159,13 @@ impl FilteredReadExec {
         !self.numbers_rows && self.fetch.is_none()
     }
 
-    /// The same scan putting out these columns and, last, the number of each row in the snapshot.
+    /// The same scan putting out these of its columns and, last, the number of each row in the snapshot.
     ///
     /// # Errors
-    /// When the table lacks a column.
-    pub fn with_row_numbers(&self, columns: Vec<TableCol>) -> Result<Self> {
-        let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, true, &self.sequence, self.partitions)?;
+    /// When there is no such column.
+    pub fn with_row_numbers(&self, columns: &[usize]) -> Result<Self> {
+        let projection = self.projection.select(columns)?;
+        let properties = properties(&projection, true, &self.sequence, self.partitions);
         let statistics = Arc::default();
         Ok(Self { projection, numbers_rows: true, properties, statistics, ..self.variant() })
     }
@@ -233,19 +229,17 @@ fn partitions(snapshot: &Snapshot, context: &ScanContext) -> usize {
 }
 
 fn properties(
-    snapshot: &Snapshot,
-    projection: &ColumnMap<OutputCol, TableCol>,
+    projection: &Projection,
     numbers_rows: bool,
     sequence: &Sequence,
     partitions: usize,
-) -> Result<Arc<PlanProperties>> {
-    let indices: Vec<_> = projection.targets().iter().map(|c| c.index()).collect();
-    let mut schema = SchemaBuilder::from(snapshot.table.project(&indices)?);
+) -> Arc<PlanProperties> {
+    let mut schema = SchemaBuilder::from(projection.schema().as_ref());
     if numbers_rows {
         schema.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
     }
     let schema = Arc::new(schema.finish());
-    let order = sequence.promised.as_ref().and_then(|order| project_order(order, projection));
+    let order = sequence.promised.as_ref().and_then(|order| projection.order(order));
     let equivalences = EquivalenceProperties::new_with_orderings(schema, order);
     let properties = PlanProperties::new(
         equivalences,
@@ -253,19 +247,9 @@ fn properties(
         EmissionType::Incremental,
         Boundedness::Bounded,
     );
-    Ok(Arc::new(
+    Arc::new(
         properties
             .with_scheduling_type(SchedulingType::Cooperative)
             .with_evaluation_type(EvaluationType::Lazy),
-    ))
-}
-
-/// An order over the table, as far as the output has its columns.
-fn project_order(order: &LexOrdering, projection: &ColumnMap<OutputCol, TableCol>) -> Option<LexOrdering> {
-    let keys = order.iter().map_while(|key| {
-        let column = key.expr.downcast_ref::<Column>()?;
-        let OutputCol(at) = projection.from(TableCol(column.index()))?;
-        Some(PhysicalSortExpr::new(Arc::new(Column::new(column.name(), at)), key.options))
-    });
-    LexOrdering::new(keys)
+    )
 }

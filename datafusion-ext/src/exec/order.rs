@@ -12,8 +12,8 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use trommel_planner::floats::is_float;
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
+use trommel_planner::index::{ColumnPath, TableCol};
+use trommel_planner::pruning::{Level, ZoneColumn, ZoneSource};
 
 use crate::table::Snapshot;
 

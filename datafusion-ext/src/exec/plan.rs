@@ -107,7 +107,7 @@ impl ExecutionPlan for FilteredReadExec {
         &self,
         projection: &ProjectionExec,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        Ok(self.take_projection(projection)?.map(|scan| Arc::new(scan) as _))
+        Ok(self.take_projection(projection).map(|scan| Arc::new(scan) as _))
     }
 
     fn gather_filters_for_pushdown(
@@ -134,7 +134,7 @@ impl ExecutionPlan for FilteredReadExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        Ok(match self.take_sort(order)? {
+        Ok(match self.take_sort(order) {
             Some(scan) => SortOrderPushdownResult::Inexact { inner: Arc::new(scan) },
             None => SortOrderPushdownResult::Unsupported,
         })

@@ -7,23 +7,27 @@
 //! order is a matter of speed alone: the filter, not the order, decides what is left out.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal, NegativeExpr};
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{ColumnPath, Level, ZoneColumn, ZoneSource};
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Literal, NegativeExpr};
+use trommel_planner::expr::functions::GetItem;
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::{Level, ZoneColumn, ZoneSource};
 
 use super::units::{PageGrid, Unit, split};
 use crate::live::{LiveFilter, Origin, SortKey};
 use crate::table::Snapshot;
+use crate::translate::translate;
 
 /// What makes a unit promising: a small or a large value of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
-    /// The column.
-    pub column: TableCol,
+    /// The column, or the field below one.
+    pub column: ColumnPath,
     /// Whether large values come first.
     pub descending: bool,
     /// Whether NULLs come before all values.
@@ -33,23 +37,24 @@ pub struct Promise {
 impl Promise {
     /// What the producers of these filters look for; `asked` is what a sort asked for, where no origin
     /// tells.
-    pub fn of(filters: &[LiveFilter], asked: Option<&SortKey>) -> Option<Self> {
+    pub fn of(filters: &[LiveFilter], asked: Option<&SortKey>, table: &SchemaRef) -> Option<Self> {
+        let like_key = |key: &SortKey| Self::like_key(key, table);
         let told = filters.iter().find_map(|filter| match filter.origin() {
-            Origin::TopK { order, .. } => order.first().and_then(Self::like_key),
+            Origin::TopK { order, .. } => order.first().and_then(like_key),
             Origin::MinMax { extremes, .. } => {
                 let extreme = extremes.first()?;
-                let column = column(extreme.expr.as_ref())?;
+                let column = column(&extreme.expr, table)?;
                 Some(Self { column, descending: extreme.max, nulls_first: false })
             }
             _ => None,
         });
-        let by_asking = || filters.first().and(asked).and_then(Self::like_key);
+        let by_asking = || filters.first().and(asked).and_then(like_key);
         told.or_else(by_asking)
     }
 
-    /// What a sort by this key looks for; `None` when it isn't a plain column.
-    pub fn of_key(key: &SortKey) -> Option<Self> {
-        let column = column(key.expr.as_ref())?;
+    /// What a sort by this key looks for; `None` when it isn't a plain column, or a field below one.
+    pub fn of_key(key: &SortKey, table: &SchemaRef) -> Option<Self> {
+        let column = column(&key.expr, table)?;
         Some(Self { column, descending: key.options.descending, nulls_first: key.options.nulls_first })
     }
 }
@@ -57,25 +62,25 @@ impl Promise {
 impl Promise {
     /// What a sort by this key looks for, as far as it follows one column up or down. Sums may wrap and casts
     /// may round, so this is a hint.
-    fn like_key(key: &SortKey) -> Option<Self> {
-        let (mut expr, mut descending) = (key.expr.as_ref(), key.options.descending);
+    fn like_key(key: &SortKey, table: &SchemaRef) -> Option<Self> {
+        let (mut expr, mut descending) = (&key.expr, key.options.descending);
         loop {
-            if let Some(column) = column(expr) {
+            if let Some(column) = column(expr, table) {
                 return Some(Self { column, descending, nulls_first: key.options.nulls_first });
             }
             expr = if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-                cast.expr().as_ref()
+                cast.expr()
             } else if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
                 descending = !descending;
-                negative.arg().as_ref()
+                negative.arg()
             } else {
                 let binary = expr.downcast_ref::<BinaryExpr>()?;
                 match (binary.left().is::<Literal>(), binary.op(), binary.right().is::<Literal>()) {
-                    (false, Operator::Plus | Operator::Minus, true) => binary.left().as_ref(),
-                    (true, Operator::Plus, false) => binary.right().as_ref(),
+                    (false, Operator::Plus | Operator::Minus, true) => binary.left(),
+                    (true, Operator::Plus, false) => binary.right(),
                     (true, Operator::Minus, false) => {
                         descending = !descending;
-                        binary.right().as_ref()
+                        binary.right()
                     }
                     _ => return None,
                 }
@@ -84,8 +89,8 @@ impl Promise {
     }
 }
 
-fn column(expr: &dyn PhysicalExpr) -> Option<TableCol> {
-    expr.downcast_ref::<Column>().map(|c| TableCol(c.index()))
+fn column(expr: &Arc<dyn PhysicalExpr>, table: &SchemaRef) -> Option<ColumnPath> {
+    GetItem::path(&translate(expr, table))
 }
 
 /// The best key a unit may hold; greater is better.
@@ -110,13 +115,13 @@ pub fn arrange(
     promise: Promise,
     starters: usize,
 ) -> Vec<Unit> {
-    let mut units = sort(units, snapshot, promise);
+    let mut units = sort(units, snapshot, &promise);
     let rest = units.split_off(starters.min(units.len()));
     let pieces = units.into_iter().flat_map(|unit| split(unit, grids, 1));
-    sort(pieces.chain(rest).collect(), snapshot, promise)
+    sort(pieces.chain(rest).collect(), snapshot, &promise)
 }
 
-fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: Promise) -> Vec<Unit> {
+fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: &Promise) -> Vec<Unit> {
     let mut keyed: Vec<_> = units.into_iter().map(|unit| (best(&unit, snapshot, promise), unit)).collect();
     keyed.sort_by(|(a, _), (b, _)| compare(b, a, promise.descending));
     keyed.into_iter().map(|(_, unit)| unit).collect()
@@ -137,14 +142,12 @@ fn compare(a: &Best, b: &Best, descending: bool) -> Ordering {
     }
 }
 
-fn best(unit: &Unit, snapshot: &Snapshot, promise: Promise) -> Best {
+fn best(unit: &Unit, snapshot: &Snapshot, promise: &Promise) -> Best {
     let zones = &snapshot.fragments[unit.fragment].open.zones;
-    zones
-        .zones(&ColumnPath::from(promise.column), Level::Page)
-        .map_or(Best::Unknown, |z| of_zones(&z, unit, promise))
+    zones.zones(&promise.column, Level::Page).map_or(Best::Unknown, |z| of_zones(&z, unit, promise))
 }
 
-fn of_zones(zones: &ZoneColumn, unit: &Unit, promise: Promise) -> Best {
+fn of_zones(zones: &ZoneColumn, unit: &Unit, promise: &Promise) -> Best {
     let mut best = Best::Unknown;
     for zone in zones.overlapping(&unit.rows) {
         let only_nulls =
@@ -176,6 +179,7 @@ mod tests {
     use arrow::buffer::BooleanBuffer;
     use arrow::datatypes::DataType;
     use rstest::rstest;
+    use trommel_planner::index::TableCol;
     use trommel_planner::pruning::Bound;
 
     use super::*;
@@ -206,7 +210,7 @@ mod tests {
         #[case] expect: Best,
     ) {
         let unit = Unit { fragment: 0, rows, opens: None, kept: None };
-        let promise = Promise { column: TableCol(0), descending, nulls_first };
-        assert_eq!(of_zones(&zones(), &unit, promise), expect);
+        let promise = Promise { column: TableCol(0).into(), descending, nulls_first };
+        assert_eq!(of_zones(&zones(), &unit, &promise), expect);
     }
 }

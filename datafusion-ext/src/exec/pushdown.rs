@@ -13,10 +13,11 @@ use datafusion::physical_plan::filter_pushdown::{
     FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
 use datafusion::physical_plan::projection::ProjectionExec;
-use trommel_planner::index::{ColumnMap, OutputCol};
+use trommel_planner::index::OutputCol;
 
 use super::{FilteredReadExec, properties};
-use crate::live::{LiveFilter, SortKey, breaks_its_join, to_table};
+use crate::link::replace_columns;
+use crate::live::{LiveFilter, SortKey, breaks_its_join};
 
 impl FilteredReadExec {
     /// Takes filters over the output, answering for each in order.
@@ -35,9 +36,7 @@ impl FilteredReadExec {
             for (filter, answer) in filters.into_iter().zip(&mut answers) {
                 // Also true of dynamic expressions that this version of DataFusion doesn't know.
                 let dynamic = snapshot_generation(&filter) != 0;
-                let Some(filter) = to_table(filter, &self.projection, &self.snapshot.table)? else {
-                    continue;
-                };
+                let Some(filter) = self.in_table(&filter) else { continue };
                 match phase {
                     FilterPushdownPhase::Pre if !dynamic && !is_volatile(&filter) => {
                         taken.push(filter);
@@ -64,17 +63,13 @@ impl FilteredReadExec {
         Ok(propagation.with_updated_node(Arc::new(Self { filters, live, statistics, ..self.variant() })))
     }
 
-    /// The scan of fewer columns, if the projection only picks columns under their names.
-    pub(super) fn take_projection(&self, projection: &ProjectionExec) -> Result<Option<Self>> {
-        let picked = projection.expr().iter().map(|item| {
-            let column = item.expr.downcast_ref::<Column>()?;
-            (column.name() == item.alias).then(|| self.projection.to(OutputCol(column.index()))).flatten()
-        });
-        let Some(columns) = picked.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, false, &self.sequence, self.partitions)?;
+    /// The scan that puts out what the projection does, if that only picks and names columns and fields of them.
+    pub(super) fn take_projection(&self, projection: &ProjectionExec) -> Option<Self> {
+        let (items, schema) = (projection.expr(), projection.schema());
+        let projection = self.projection.pick(items, &schema, &self.snapshot.table)?;
+        let properties = properties(&projection, false, &self.sequence, self.partitions);
         let statistics = Arc::default();
-        Ok(Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() }))
+        Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() })
     }
 
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass
@@ -90,13 +85,18 @@ impl FilteredReadExec {
     /// The scan that reads first what may come first by `order`. `None` when it can't help: with a limit
     /// set (it decides which rows there are, so it must not be swayed), with an order promised, and for
     /// keys that aren't columns.
-    pub(super) fn take_sort(&self, order: &[PhysicalSortExpr]) -> Result<Option<Self>> {
+    pub(super) fn take_sort(&self, order: &[PhysicalSortExpr]) -> Option<Self> {
         if self.fetch.is_some() || self.sequence.promised.is_some() {
-            return Ok(None);
+            return None;
         }
-        let Some(leading) = order.first().filter(|key| key.expr.is::<Column>()) else { return Ok(None) };
-        let expr = to_table(Arc::clone(&leading.expr), &self.projection, &self.snapshot.table)?;
-        let asked = expr.map(|expr| SortKey { expr, options: leading.options });
-        Ok(asked.map(|key| Self { asked: Some(key), ..self.variant() }))
+        let leading = order.first().filter(|key| key.expr.is::<Column>())?;
+        let key = SortKey { expr: self.in_table(&leading.expr)?, options: leading.options };
+        Some(Self { asked: Some(key), ..self.variant() })
+    }
+
+    /// An expression over the output, over the table instead; `None` when it names a column that the output
+    /// doesn't have. A live expression stays linked to its producer.
+    fn in_table(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+        replace_columns(expr, |at| self.projection.in_table(OutputCol(at)))
     }
 }

@@ -16,11 +16,11 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use trommel_planner::floats::is_float;
-use trommel_planner::index::{ColumnIndex, TableCol};
-use trommel_planner::pruning::{Bound, ColumnPath, Level, ZoneColumn};
+use trommel_planner::index::{ColumnPath, TableCol};
+use trommel_planner::pruning::{Bound, Level, ZoneColumn};
 
 use super::FilteredReadExec;
-use super::units::{file_columns, uncompressed_bytes};
+use super::units::{file_leaves, uncompressed_bytes};
 use crate::table::Snapshot;
 
 /// The statistics of a scan's whole output, worked out when first asked for.
@@ -45,7 +45,10 @@ impl FilteredReadExec {
 
     fn work_out(&self) -> Result<Statistics> {
         let table = self.with_filters(self.of_table());
-        let columns = self.projection.targets().iter().map(|c| table.column_statistics[c.index()].clone());
+        let columns = self.projection.paths().map(|path| match path.fields.is_empty() {
+            true => table.column_statistics[path.column.0].clone(),
+            false => self.of_field(path),
+        });
         let numbers = self.numbers_rows.then(ColumnStatistics::new_unknown);
         let column_statistics: Vec<_> = columns.chain(numbers).collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
@@ -56,12 +59,21 @@ impl FilteredReadExec {
         output.with_fetch(self.fetch, 0, self.partitions)
     }
 
+    /// What is known of a field that is put out: how many bytes it takes, and how many values it has at most.
+    fn of_field(&self, path: &ColumnPath) -> ColumnStatistics {
+        let byte_size = Precision::Inexact(output_bytes(&self.snapshot, path, self.snapshot.rows()));
+        ColumnStatistics { byte_size, ..ColumnStatistics::new_unknown() }
+    }
+
     /// The table's statistics, no filter applied. Only the columns that matter are looked at.
     fn of_table(&self) -> Statistics {
         let snapshot = &self.snapshot;
         let rows: u64 = snapshot.fragments.iter().map(|f| f.open.metadata.rows()).sum();
-        let (projected, filtered) = (self.projection.targets(), self.filters.columns());
-        let wanted = |column: &TableCol| projected.contains(column) || filtered.contains(column);
+        let filtered = self.filters.columns();
+        let put_out: Vec<_> = self.projection.paths().filter(|path| path.fields.is_empty()).collect();
+        let wanted = |column: &TableCol| {
+            filtered.contains(column) || put_out.iter().any(|path| path.column == *column)
+        };
         let columns = (0..snapshot.table.fields().len()).map(TableCol);
         let column_statistics = columns.map(|column| {
             if wanted(&column) { of_column(snapshot, column, rows) } else { ColumnStatistics::new_unknown() }
@@ -124,8 +136,8 @@ struct Judged {
 
 /// The statistics of one table column over all fragments.
 fn of_column(snapshot: &Snapshot, column: TableCol, rows: u64) -> ColumnStatistics {
-    let byte_size = Precision::Inexact(output_bytes(snapshot, column, rows));
     let path = ColumnPath::from(column);
+    let byte_size = Precision::Inexact(output_bytes(snapshot, &path, rows));
     let all: Option<Vec<_>> =
         (0..snapshot.fragments.len()).map(|f| snapshot.zones(f).zones(&path, Level::RowGroup)).collect();
     let Some(zones) = all else { return ColumnStatistics { byte_size, ..ColumnStatistics::new_unknown() } };
@@ -175,15 +187,15 @@ fn extreme(zones: &ZoneColumn, bound: Option<&Bound>, max: bool) -> Precision<Sc
 }
 
 /// How many bytes a column takes as Arrow arrays, about.
-fn output_bytes(snapshot: &Snapshot, column: TableCol, rows: u64) -> usize {
-    let field = snapshot.table.field(column.index());
+fn output_bytes(snapshot: &Snapshot, path: &ColumnPath, rows: u64) -> usize {
+    let field = snapshot.table.field(path.column.0);
     if let Some(width) = field.data_type().primitive_width() {
         return (rows as usize).saturating_mul(width);
     }
     let each = snapshot.fragments.iter().map(|fragment| {
-        let columns = file_columns(&fragment.open, &[column]);
+        let leaves = file_leaves(&fragment.open, [path]);
         let groups = 0..fragment.open.metadata.row_groups().len();
-        groups.map(|group| uncompressed_bytes(&fragment.open, group, &columns)).fold(0, u64::saturating_add)
+        groups.map(|group| uncompressed_bytes(&fragment.open, group, &leaves)).fold(0, u64::saturating_add)
     });
     each.fold(0, u64::saturating_add) as usize
 }

@@ -46,6 +46,8 @@ struct Reader {
     all_claimed: bool,
     /// What is left of the morsel at hand.
     morsel: Option<MorselBatches>,
+    /// How long decoding it took so far.
+    decoding: Duration,
     /// Gathers small batches; absent where rows mustn't wait for others, or can't be gathered.
     coalescer: Option<BatchCoalescer>,
     /// Rows put out so far.
@@ -84,6 +86,7 @@ pub fn stream(
         reserved: consumer.register(context.memory_pool()),
         all_claimed: false,
         morsel: None,
+        decoding: Duration::ZERO,
         coalescer: None,
         spent: 0,
     };
@@ -208,10 +211,13 @@ impl Reader {
         let Some(morsel) = &mut self.morsel else { return Ok(None) };
         let start = Instant::now();
         let Some(batch) = morsel.next(self.batch_size)? else {
-            self.morsel = None;
+            execution.costs().add(morsel, self.decoding);
+            (self.morsel, self.decoding) = (None, Duration::ZERO);
             return Ok(None);
         };
-        self.metrics.add_decoding(start.elapsed());
+        let elapsed = start.elapsed();
+        self.decoding += elapsed;
+        self.metrics.add_decoding(elapsed);
         let granted = execution.limit().charge(batch.rows as u64, self.spent);
         self.spent += granted;
         if granted < batch.rows as u64 {

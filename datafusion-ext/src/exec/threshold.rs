@@ -19,7 +19,7 @@ use datafusion::common::ScalarValue;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{Compare, CompareOp, GetItem, IsNull, Or};
 use trommel_planner::floats::is_float;
-use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, ZoneColumn};
+use trommel_planner::pruning::{Bound, Level, PrunePredicate, ZoneColumn};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 use super::FilteredReadExec;
@@ -36,12 +36,12 @@ pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) 
     if scan.sharing != Sharing::Queue || scan.fetch.is_some() || scan.snapshot.options.distrust_statistics {
         return None;
     }
-    let promise = Promise::of_key(order.first()?)?;
+    let promise = Promise::of_key(order.first()?, &scan.snapshot.table)?;
     let (unfiltered, mut sure) = (scan.filters.is_empty(), Vec::new());
     for (at, fragment) in scan.snapshot.fragments.iter().enumerate() {
         let zones = scan.snapshot.zones(at);
-        let path = ColumnPath::from(promise.column);
-        let column = zones.zones(&path, Level::Page).or_else(|| zones.zones(&path, Level::RowGroup));
+        let path = &promise.column;
+        let column = zones.zones(path, Level::Page).or_else(|| zones.zones(path, Level::RowGroup));
         let Some(column) = column else { continue };
         let proven = match prune {
             _ if unfiltered => RowRanges::all(fragment.open.metadata.rows()),
@@ -52,7 +52,7 @@ pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) 
     }
     let threshold = kth_best(&sure, *k, promise.descending)?;
 
-    let key = GetItem::of(table_root(&scan.snapshot.table), promise.column.0).ok()?;
+    let key = GetItem::at(table_root(&scan.snapshot.table), &promise.column).ok()?;
     let op = if promise.descending { CompareOp::GtEq } else { CompareOp::LtEq };
     let reaches = Compare::of(op, key.clone(), BoundExpression::literal(threshold)).ok()?;
     match promise.nulls_first {

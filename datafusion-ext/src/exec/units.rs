@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::file::metadata::ColumnChunkMetaData;
-use trommel_planner::index::{FragmentCol, TableCol};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::plan::FieldPath;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::adapt::ColumnSource;
 use trommel_scan::fragment::OpenFragment;
@@ -41,13 +42,13 @@ pub struct PageGrid {
 }
 
 impl PageGrid {
-    /// The finest grid of a fragment among these table columns; one cell per row group where the file
-    /// has no page index.
-    pub fn new(open: &OpenFragment, columns: &[TableCol]) -> Self {
+    /// The finest grid of a fragment among what these columns are read from; one cell per row group where the
+    /// file has no page index.
+    pub fn new(open: &OpenFragment, columns: &[ColumnPath]) -> Self {
         let metadata = &open.metadata;
         let schema = metadata.parquet().file_metadata().schema_descr();
-        let leaves = file_columns(open, columns).into_iter().flat_map(|column| metadata.leaves(column));
-        let read: Vec<_> = leaves.filter(|leaf| schema.column(*leaf).max_rep_level() == 0).collect();
+        let mut read = file_leaves(open, columns);
+        read.retain(|leaf| schema.column(*leaf).max_rep_level() == 0);
         let mut starts = Vec::new();
         for (group, rows) in metadata.row_groups().iter().enumerate() {
             let pages = read.iter().filter_map(|leaf| metadata.page_locations(group, *leaf));
@@ -90,11 +91,11 @@ impl PageGrid {
 }
 
 /// All units of a snapshot in file order, its fragments in the order `sequence`.
-pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[TableCol], grids: &[PageGrid]) -> Vec<Unit> {
+pub fn cut(snapshot: &Snapshot, sequence: &[usize], columns: &[ColumnPath], grids: &[PageGrid]) -> Vec<Unit> {
     let mut units = Vec::new();
     for fragment in sequence.iter().copied() {
         let open = &snapshot.fragments[fragment].open;
-        let wanted = file_columns(open, columns);
+        let wanted = file_leaves(open, columns);
         for (row_group, rows) in open.metadata.row_groups().iter().enumerate() {
             let len = rows.end - rows.start;
             let pieces = compressed_bytes(open, row_group, &wanted)
@@ -125,44 +126,46 @@ pub fn split(unit: Unit, grids: &[PageGrid], step: u64) -> Vec<Unit> {
     pieces.into_iter().map(unit).collect()
 }
 
-/// The size of some columns of a row group in the file.
-fn compressed_bytes(open: &OpenFragment, row_group: usize, columns: &[FragmentCol]) -> u64 {
-    let sizes = chunks(open, row_group, columns).map(|chunk| chunk.compressed_size().max(0) as u64);
+/// The size of some leaves of a row group in the file.
+fn compressed_bytes(open: &OpenFragment, row_group: usize, leaves: &[usize]) -> u64 {
+    let sizes = chunks(open, row_group, leaves).map(|chunk| chunk.compressed_size().max(0) as u64);
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The size of some columns of a row group when decompressed. Dictionary-coded values count once per
+/// The size of some leaves of a row group when decompressed. Dictionary-coded values count once per
 /// row where the file says how long they are.
-pub fn uncompressed_bytes(open: &OpenFragment, row_group: usize, columns: &[FragmentCol]) -> u64 {
-    let sizes = chunks(open, row_group, columns).map(|chunk| {
+pub fn uncompressed_bytes(open: &OpenFragment, row_group: usize, leaves: &[usize]) -> u64 {
+    let sizes = chunks(open, row_group, leaves).map(|chunk| {
         let encoded = chunk.uncompressed_size().max(0) as u64;
         chunk.unencoded_byte_array_data_bytes().map_or(encoded, |bytes| encoded.max(bytes.max(0) as u64))
     });
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The chunks of some columns of a row group.
+/// The chunks of some leaves of a row group.
 fn chunks<'a>(
     open: &'a OpenFragment,
     row_group: usize,
-    columns: &'a [FragmentCol],
+    leaves: &'a [usize],
 ) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
-    let parquet = open.metadata.parquet();
-    let schema = parquet.file_metadata().schema_descr();
-    let all = parquet.row_group(row_group).columns().iter().enumerate();
-    all.filter(|(leaf, _)| columns.contains(&FragmentCol(schema.get_column_root_idx(*leaf))))
-        .map(|(_, chunk)| chunk)
+    let chunks = open.metadata.parquet().row_group(row_group).columns();
+    leaves.iter().filter_map(|leaf| chunks.get(*leaf))
 }
 
-/// The fragment's columns that table columns are read from.
-pub fn file_columns(open: &OpenFragment, columns: &[TableCol]) -> Vec<FragmentCol> {
-    let sources = columns.iter().filter_map(|column| open.adaptation.source(*column));
-    sources
-        .filter_map(|source| match source {
-            ColumnSource::File { column, .. } => Some(*column),
-            ColumnSource::Constant(_) => None,
-        })
-        .collect()
+/// The fragment's leaves that columns are read from, each once.
+pub fn file_leaves<'a>(open: &OpenFragment, columns: impl IntoIterator<Item = &'a ColumnPath>) -> Vec<usize> {
+    let leaves_of = |path: &ColumnPath| match open.adaptation.source(path.column) {
+        Some(ColumnSource::File { column, cast: false }) => {
+            let fields = FieldPath::of(path.fields.iter().map(|field| *field as usize));
+            open.metadata.leaves_of(*column, &fields.unwrap_or(FieldPath::EMPTY))
+        }
+        Some(ColumnSource::File { column, .. }) => open.metadata.leaves(*column),
+        Some(ColumnSource::Constant(_) | ColumnSource::RowNumbers) | None => 0..0,
+    };
+    let mut leaves: Vec<_> = columns.into_iter().flat_map(leaves_of).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    leaves
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow::compute::{concat, interleave};
-use arrow::datatypes::{Schema, SchemaRef, UInt64Type};
+use arrow::datatypes::{FieldRef, SchemaRef, UInt64Type};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, exec_datafusion_err, internal_datafusion_err, internal_err};
@@ -29,12 +29,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use trommel_planner::index::TableCol;
+use trommel_planner::index::ColumnPath;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{Morsel, read_morsel};
 use trommel_scan::io::{IoCounters, RangeReader};
 use trommel_scan::lower::{Output, ReadPlan};
 
+use crate::exec::FilteredReadExec;
 use crate::link::replace_columns;
 use crate::table::Snapshot;
 
@@ -42,12 +43,12 @@ use crate::table::Snapshot;
 const READS_AT_A_TIME: usize = 32;
 
 /// Where an output column comes from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Source {
     /// The input's column of this number.
     Input(usize),
-    /// A table column that is fetched.
-    Fetched(TableCol),
+    /// A table column, or a field below one, that is fetched.
+    Fetched(ColumnPath),
 }
 
 /// Adds to each row of its input the columns that the input left out, fetched by the row's number.
@@ -68,7 +69,7 @@ struct Fetch {
     snapshot: Arc<Snapshot>,
     sources: Vec<Source>,
     /// The columns that are fetched, in the order of the output.
-    columns: Vec<TableCol>,
+    columns: Vec<ColumnPath>,
     /// The numbers of the fragments' first rows.
     starts: Vec<u64>,
     schema: SchemaRef,
@@ -85,31 +86,21 @@ struct Fetcher {
 }
 
 impl FetchRowsExec {
-    /// Fetches what `sources` say for the rows of `input`, which are rows of the snapshot.
-    pub(super) fn try_new(
-        input: Arc<dyn ExecutionPlan>,
-        snapshot: Arc<Snapshot>,
-        sources: Vec<Source>,
-    ) -> Result<Self> {
-        let input_schema = input.schema();
-        let field = |source: &Source| match source {
-            Source::Input(at) => input_schema.field(*at).clone(),
-            Source::Fetched(TableCol(at)) => snapshot.table.field(*at).clone(),
-        };
-        let fields: Vec<_> = sources.iter().map(field).collect();
-        let schema = Arc::new(Schema::new_with_metadata(fields, input_schema.metadata().clone()));
+    /// Puts out what `scan` does for the rows of `input`, which are rows of its snapshot; `sources` says where
+    /// each column comes from.
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, scan: &FilteredReadExec, sources: Vec<Source>) -> Self {
         let fetched = |source: &Source| match source {
             Source::Input(_) => None,
-            Source::Fetched(column) => Some(*column),
+            Source::Fetched(column) => Some(column.clone()),
         };
         let fetch = Fetch {
             columns: sources.iter().filter_map(fetched).collect(),
-            starts: snapshot.first_rows(),
-            snapshot,
+            starts: scan.snapshot().first_rows(),
+            snapshot: Arc::clone(scan.snapshot()),
             sources,
-            schema,
+            schema: Arc::clone(scan.projection().schema()),
         };
-        Ok(Self::over(input, Arc::new(fetch)))
+        Self::over(input, Arc::new(fetch))
     }
 
     fn over(input: Arc<dyn ExecutionPlan>, fetch: Arc<Fetch>) -> Self {
@@ -127,8 +118,9 @@ impl FetchRowsExec {
 
 impl DisplayAs for FetchRowsExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let table = &self.fetch.snapshot.table;
-        let names: Vec<_> = self.fetch.columns.iter().map(|c| table.field(c.0).name().as_str()).collect();
+        let columns = self.fetch.schema.fields().iter().zip(&self.fetch.sources);
+        let fetched = columns.filter(|(_, source)| matches!(source, Source::Fetched(_)));
+        let names: Vec<_> = fetched.map(|(field, _)| field.name().as_str()).collect();
         match format {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 write!(f, "FetchRowsExec: table={}, columns=[{}]", self.fetch.snapshot.name, names.join(", "))
@@ -290,18 +282,16 @@ impl Fetcher {
         let places = places(&pieces, &fetch.starts, numbers.values())?;
         let mut columns = self.read_all(pieces).await?.into_iter();
 
-        let column = |source: &Source| match source {
+        let column = |(source, field): (&Source, &FieldRef)| match source {
             Source::Input(at) => Ok(Arc::clone(batch.column(*at))),
-            Source::Fetched(TableCol(at)) if places.is_empty() => {
-                Ok(new_empty_array(fetch.snapshot.table.field(*at).data_type()))
-            }
+            Source::Fetched(_) if places.is_empty() => Ok(new_empty_array(field.data_type())),
             Source::Fetched(_) => {
                 let parts = columns.next().ok_or_else(|| internal_datafusion_err!("a column is lost"))?;
                 let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
                 Ok(interleave(&parts, &places)?)
             }
         };
-        let columns = fetch.sources.iter().map(column).collect::<Result<_>>()?;
+        let columns = fetch.sources.iter().zip(fetch.schema.fields()).map(column).collect::<Result<_>>()?;
         self.metrics.baseline.record_output(batch.num_rows());
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&fetch.schema), columns, &options)?)

@@ -15,11 +15,11 @@ use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use trommel_planner::index::TableCol;
+use trommel_planner::index::ColumnPath;
 use trommel_scan::fragment::OpenFragment;
 
 use super::exec::{FetchRowsExec, Source};
-use crate::exec::{FilteredReadExec, file_columns};
+use crate::exec::{FilteredReadExec, file_leaves};
 use crate::link::replace_columns;
 use crate::table::LateFetch;
 
@@ -109,9 +109,9 @@ impl<'a> TopK<'a> {
             deciding.flat_map(collect_columns).map(|column| column.index()).collect();
         decides.sort_unstable();
         decides.dedup();
-        let output = self.scan.projection().targets();
+        let output: Vec<_> = self.scan.projection().paths().cloned().collect();
         let rest = (0..output.len()).filter(|at| !decides.contains(at));
-        if !self.pays(&rest.map(|at| output[at]).collect::<Vec<_>>()) {
+        if !self.pays(&rest.map(|at| output[at].clone()).collect::<Vec<_>>()) {
             return Ok(None);
         }
 
@@ -126,8 +126,7 @@ impl<'a> TopK<'a> {
         let narrow_keys = narrow_keys.collect::<Option<Vec<_>>>().and_then(LexOrdering::new);
         let Some((narrow_keys, predicates)) = narrow_keys.zip(predicates) else { return Ok(None) };
 
-        let decisive = decides.iter().map(|at| output[*at]).collect();
-        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(self.scan.with_row_numbers(decisive)?);
+        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(self.scan.with_row_numbers(&decides)?);
         for predicate in predicates {
             plan = Arc::new(FilterExecBuilder::new(predicate, plan).build()?);
         }
@@ -135,10 +134,10 @@ impl<'a> TopK<'a> {
 
         let source = |at: usize| match decides.binary_search(&at) {
             Ok(place) => Source::Input(place),
-            Err(_) => Source::Fetched(output[at]),
+            Err(_) => Source::Fetched(output[at].clone()),
         };
         let sources = (0..output.len()).map(source).collect();
-        let fetched = FetchRowsExec::try_new(plan, Arc::clone(self.scan.snapshot()), sources)?;
+        let fetched = FetchRowsExec::new(plan, self.scan, sources);
         if !self.projected {
             return Ok(Some(Arc::new(fetched)));
         }
@@ -179,7 +178,7 @@ impl<'a> TopK<'a> {
     ///
     /// A page is read for each row at worst, and a dictionary for each row group, so this is what chance
     /// would pick. A TopK that needs few pages anyway reads the same ones in both ways.
-    fn pays(&self, columns: &[TableCol]) -> bool {
+    fn pays(&self, columns: &[ColumnPath]) -> bool {
         let snapshot = self.scan.snapshot();
         match snapshot.options.late_fetch {
             LateFetch::Never => return false,
@@ -221,10 +220,9 @@ impl ChunkSizes {
 }
 
 /// The chunks of some columns of a fragment.
-fn chunk_sizes(open: &OpenFragment, columns: &[TableCol]) -> Vec<ChunkSizes> {
+fn chunk_sizes(open: &OpenFragment, columns: &[ColumnPath]) -> Vec<ChunkSizes> {
     let metadata = &open.metadata;
-    let leaves: Vec<_> =
-        file_columns(open, columns).into_iter().flat_map(|column| metadata.leaves(column)).collect();
+    let leaves = file_leaves(open, columns);
     let groups = metadata.parquet().row_groups().iter().enumerate();
     let sizes = groups.flat_map(|(group, chunks)| {
         leaves.iter().map(move |leaf| {

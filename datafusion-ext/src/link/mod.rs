@@ -29,12 +29,13 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::split_conjunction;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
-use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
+use trommel_planner::index::OutputCol;
 
 pub(crate) use self::path::replace_columns;
 
@@ -67,14 +68,15 @@ impl PhysicalOptimizerRule for LinkDynamicFilters {
 
 /// What the rule asks of a scan that listens to live filters.
 trait Listener: ExecutionPlan + Sized {
-    fn projection(&self) -> &ColumnMap<OutputCol, TableCol>;
+    /// An output column as an expression over the table.
+    fn in_table(&self, column: OutputCol) -> Option<Arc<dyn PhysicalExpr>>;
     fn live_filters(&self) -> &[LiveFilter];
     fn with_live_filters(self: &Arc<Self>, live: Vec<LiveFilter>) -> Arc<Self>;
 }
 
 impl Listener for FilteredReadExec {
-    fn projection(&self) -> &ColumnMap<OutputCol, TableCol> {
-        self.projection()
+    fn in_table(&self, column: OutputCol) -> Option<Arc<dyn PhysicalExpr>> {
+        self.projection().in_table(column)
     }
 
     fn live_filters(&self) -> &[LiveFilter] {
@@ -131,7 +133,7 @@ fn tell<S: Listener>(scan: &Arc<S>, above: &[Produced]) -> Option<Arc<dyn Execut
         for part in split_conjunction(filter.expr()) {
             let whole = Arc::ptr_eq(part, filter.expr());
             let part = if whole { filter.clone() } else { LiveFilter::new(Arc::clone(part)) };
-            match origin(&part, above, scan.projection()) {
+            match origin(&part, above, |column| scan.in_table(column)) {
                 Ok(origin) => told.push(part.with_origin(origin)),
                 Err(why) => log::debug!("live filter {} dropped: {why}", part.expr()),
             }
@@ -149,12 +151,12 @@ fn tell<S: Listener>(scan: &Arc<S>, above: &[Produced]) -> Option<Arc<dyn Execut
 fn origin(
     filter: &LiveFilter,
     above: &[Produced],
-    projection: &ColumnMap<OutputCol, TableCol>,
+    in_table: impl Fn(OutputCol) -> Option<Arc<dyn PhysicalExpr>>,
 ) -> Result<Origin, Refusal> {
     let id = filter.expr().expression_id().ok_or("it has no identity to follow")?;
     // The nearest producer: one further up hands the same filter to this one, not past it.
     match above.iter().rfind(|produced| produced.id() == id) {
-        Some(produced) => produced.origin(filter.expr().as_ref(), projection),
+        Some(produced) => produced.origin(filter.expr().as_ref(), in_table),
         None => Err("nothing above the scan produces it"),
     }
 }

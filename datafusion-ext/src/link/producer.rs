@@ -37,7 +37,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::sorts::sort::SortExec;
-use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
+use trommel_planner::index::OutputCol;
 
 use super::path::{Step, column, replace_columns};
 use crate::live::{Extreme, Origin, SortKey};
@@ -115,16 +115,17 @@ impl Produced {
 
     /// The origin to tell a scan about its copy of the filter, or why it must not listen to it.
     ///
-    /// `copy` is over the table; `projection` says where the columns of the scan's output lie there.
+    /// `copy` is over the table; `in_table` says what the columns of the scan's output are there.
     pub(super) fn origin(
         &self,
         copy: &dyn PhysicalExpr,
-        projection: &ColumnMap<OutputCol, TableCol>,
+        in_table: impl Fn(OutputCol) -> Option<Arc<dyn PhysicalExpr>>,
     ) -> Result<Origin, Refusal> {
         let expected = self.here.as_ref().map_err(|why| *why)?;
         let bound: Keys = copy.children().into_iter().cloned().collect();
 
-        let in_table = |index| projection.to(OutputCol(index)).and_then(|TableCol(at)| column(at));
+        // Names don't count.
+        let in_table = |index| in_table(OutputCol(index)).and_then(|expr| replace_columns(&expr, column));
         let same_place = |(expected, bound): (&Arc<dyn PhysicalExpr>, &Arc<dyn PhysicalExpr>)| {
             let pair = replace_columns(expected, in_table).zip(replace_columns(bound, column));
             pair.is_some_and(|(expected, bound)| expected == bound)

@@ -11,8 +11,9 @@ use datafusion::physical_expr_common::physical_expr::{snapshot_generation, snaps
 use parking_lot::Mutex;
 use trommel_planner::expr::functions::And;
 use trommel_planner::expr::{BoundExpression, Cost, ExprKind, Shape};
+use trommel_planner::index::ColumnPath;
 use trommel_planner::optimizer::ExpressionOptimizer;
-use trommel_planner::pruning::{Candidates, ColumnPath, Level, PrunePredicate, Verdicts, ZoneSource};
+use trommel_planner::pruning::{Candidates, Level, PrunePredicate, Verdicts, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{StepCounts, group_by_columns};
 

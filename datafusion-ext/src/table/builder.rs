@@ -131,10 +131,12 @@ impl TrommelTableBuilder {
                 (infer_columns(&files, &partitions, session).await?, partitions)
             }
         };
+        let addresses = self.options.row_addresses.then(|| schema::row_addresses(&columns, &partitions));
+        let schema = schema::table_schema(&columns, addresses.as_ref(), &partitions)?;
         let table = TrommelTable {
             locations,
-            schema: schema::table_schema(&columns, &partitions)?,
-            constraints: constraints_of(&self.constraints, &columns, &partitions)?,
+            constraints: constraints_of(&self.constraints, &columns, &schema)?,
+            schema,
             partition_columns: partitions,
             order: self.order,
             options: Arc::new(self.options),
@@ -198,8 +200,7 @@ async fn infer_columns(
 }
 
 /// Constraints over the declared columns as constraints over the table, where partition columns come last.
-fn constraints_of(declared: &Constraints, columns: &Schema, partitions: &[FieldRef]) -> Result<Constraints> {
-    let table = schema::table_schema(columns, partitions)?;
+fn constraints_of(declared: &Constraints, columns: &Schema, table: &Schema) -> Result<Constraints> {
     let place = |column: &usize| -> Result<usize> {
         match columns.fields().get(*column) {
             Some(field) => Ok(table.index_of(field.name())?),

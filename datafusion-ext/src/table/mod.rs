@@ -35,7 +35,7 @@ use std::sync::Arc;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Constraints, DFSchema, Result};
+use datafusion::common::{Constraints, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, SortExpr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
@@ -134,7 +134,7 @@ impl TrommelTable {
         Ok(Snapshot {
             name: names.join(", "),
             table: Arc::clone(&self.schema),
-            partition_columns: self.partition_columns.len(),
+            partition_columns: self.constant_columns(),
             fragments,
             order: self.physical_order(session)?,
             options: Arc::clone(&self.options),
@@ -158,12 +158,15 @@ impl TrommelTable {
         filters: &[Arc<dyn PhysicalExpr>],
     ) -> Result<Vec<(ListedFile, Fragment)>> {
         let files = listing::list(&self.locations, session, &self.options).await?;
-        let values = files
-            .iter()
-            .map(|file| partitions::values(file, &self.partition_columns))
-            .collect::<Result<Vec<_>>>()?;
+        let values_of = |file: &ListedFile| {
+            let path = ScalarValue::Utf8View(Some(file.meta.location.to_string()));
+            let path = self.options.row_addresses.then_some(path);
+            let partitions = partitions::values(file, &self.partition_columns)?;
+            Ok(path.into_iter().chain(partitions).collect())
+        };
+        let values = files.iter().map(values_of).collect::<Result<Vec<Vec<_>>>>()?;
         let rows: Vec<_> = values.iter().map(Vec::as_slice).collect();
-        let may_match = partitions::may_match(filters, &self.schema, self.partition_columns.len(), &rows);
+        let may_match = partitions::may_match(filters, &self.schema, self.constant_columns(), &rows);
         let files = files.into_iter().zip(values).zip(may_match).filter(|(_, may_match)| *may_match);
         Ok(files
             .map(|((file, values), _)| {
@@ -182,11 +185,16 @@ impl TrommelTable {
     ) -> Result<ScanFragment, ScanError> {
         let cache = metadata_cache(&store, session);
         let metadata = cache.get_or_load(&store, &fragment, counters).await?;
-        let partition_columns = self.partition_columns.len();
-        let open = OpenFragment::open(Arc::new(fragment), metadata, &self.schema, partition_columns)?;
+        let constant = self.constant_columns();
+        let open = OpenFragment::open(Arc::new(fragment), metadata, &self.schema, constant)?;
         let local = store_url.as_str().starts_with("file:");
         let distance = if local { Distance::Local } else { Distance::Remote };
         Ok(ScanFragment { open: Arc::new(open), store, distance })
+    }
+
+    /// How many columns, the last of the schema, have one value for each file: partition columns, and the path.
+    fn constant_columns(&self) -> usize {
+        self.partition_columns.len() + usize::from(self.options.row_addresses)
     }
 
     /// The declared orders over the table's schema.

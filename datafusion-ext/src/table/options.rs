@@ -35,6 +35,10 @@ pub struct TableOptions {
     /// When a TopK fetches the columns that it doesn't sort by for its winners alone. Default
     /// [`WhenItPays`](LateFetch::WhenItPays).
     pub late_fetch: LateFetch,
+    /// Whether the table has two more columns that say where each row lies: `_fragment`, the path of its file in the
+    /// store, and `_row`, its number in the file, from 0. They come before the partition columns; underscores are
+    /// added to names that are taken. Default `false`.
+    pub row_addresses: bool,
 }
 
 /// When a TopK fetches the columns that it doesn't sort by for its winners alone; see
@@ -73,6 +77,7 @@ impl Default for TableOptions {
             report_live_filters: true,
             live_row_filters: LiveRowFilters::default(),
             late_fetch: LateFetch::default(),
+            row_addresses: false,
         }
     }
 }
@@ -86,7 +91,7 @@ struct Known {
     set: fn(&mut TableOptions, &str) -> Result<(), &'static str>,
 }
 
-const KNOWN: [Known; 6] = [
+const KNOWN: [Known; 7] = [
     Known {
         name: "distrust_statistics",
         default: "false",
@@ -132,6 +137,12 @@ const KNOWN: [Known; 6] = [
             let values = [LateFetch::WhenItPays, LateFetch::Always, LateFetch::Never];
             when(text, values).map(|value| options.late_fetch = value)
         },
+    },
+    Known {
+        name: "row_addresses",
+        default: "false",
+        meaning: "add columns _fragment and _row that say in which file each row lies, and where there",
+        set: |options, text| boolean(text).map(|value| options.row_addresses = value),
     },
 ];
 

@@ -1,6 +1,7 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! A table's schema: the columns read from files, declared or the files' union, then the partition columns.
+//! A table's schema: the columns read from files, declared or the files' union, then those that say where a row
+//! lies, then the partition columns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,17 +10,48 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::{Result, plan_err};
 use object_store::path::Path;
+use parquet::arrow::RowNumber;
 use trommel_scan::adapt::union_schemas;
 
+/// The columns that say where a row lies.
+#[derive(Debug)]
+pub struct RowAddresses {
+    /// The number of the row in its file.
+    row: FieldRef,
+    /// The path of the file; the same for all of its rows, like the values of partition columns.
+    fragment: FieldRef,
+}
+
+/// The columns that say where a row lies, under names that none of these columns has.
+pub fn row_addresses(columns: &Schema, partitions: &[FieldRef]) -> RowAddresses {
+    let is_taken = |name: &str| columns.fields().iter().chain(partitions).any(|field| field.name() == name);
+    let free = |name: &str| {
+        let mut name = name.to_owned();
+        while is_taken(&name) {
+            name.insert(0, '_');
+        }
+        name
+    };
+    RowAddresses {
+        row: Arc::new(Field::new(free("_row"), DataType::Int64, false).with_extension_type(RowNumber)),
+        fragment: Arc::new(Field::new(free("_fragment"), DataType::Utf8View, false)),
+    }
+}
+
 /// The schema of a table with these columns declared, of which those named like partition columns
-/// aren't read from files, and these partition columns, which come last.
+/// aren't read from files, and these partition columns, which come last, after the path of the file.
 ///
 /// # Errors
 /// Two columns of one name.
-pub fn table_schema(columns: &Schema, partitions: &[FieldRef]) -> Result<SchemaRef> {
+pub fn table_schema(
+    columns: &Schema,
+    addresses: Option<&RowAddresses>,
+    partitions: &[FieldRef],
+) -> Result<SchemaRef> {
     let is_partition = |name: &str| partitions.iter().any(|partition| partition.name() == name);
     let read = columns.fields().iter().filter(|column| !is_partition(column.name()));
-    let fields: Vec<FieldRef> = read.chain(partitions).map(Arc::clone).collect();
+    let addresses = addresses.into_iter().flat_map(|addresses| [&addresses.row, &addresses.fragment]);
+    let fields: Vec<FieldRef> = read.chain(addresses).chain(partitions).map(Arc::clone).collect();
     let twice =
         fields.iter().enumerate().find(|(i, field)| fields[..*i].iter().any(|f| f.name() == field.name()));
     match twice {
@@ -87,14 +119,23 @@ mod tests {
     fn partition_columns_come_last_in_their_own_order() {
         let declared = schema(&[("q", Int32), ("a", Utf8), ("p", Int64), ("b", Utf8)]);
         let partitions = [partitions::field("p", Int64), partitions::field("q", Int32)];
-        let table = table_schema(&declared, &partitions).unwrap();
+        let table = table_schema(&declared, None, &partitions).unwrap();
         assert_eq!(table, schema(&[("a", Utf8), ("b", Utf8), ("p", Int64), ("q", Int32)]));
+    }
+
+    #[test]
+    fn addresses_of_rows_take_names_that_are_free() {
+        let (columns, partitions) = (schema(&[("_row", Utf8)]), [partitions::field("_fragment", Int64)]);
+        let addresses = row_addresses(&columns, &partitions);
+        let table = table_schema(&columns, Some(&addresses), &partitions).unwrap();
+        let names: Vec<_> = table.fields().iter().map(|field| field.name().as_str()).collect();
+        assert_eq!(names, ["_row", "__row", "__fragment", "_fragment"]);
     }
 
     #[test]
     fn two_columns_of_one_name_are_an_error() {
         let partitions = [partitions::field("p", Int64), partitions::field("p", Int64)];
-        let error = table_schema(&schema(&[("a", Utf8)]), &partitions).unwrap_err().to_string();
+        let error = table_schema(&schema(&[("a", Utf8)]), None, &partitions).unwrap_err().to_string();
         assert!(error.contains("two columns named \"p\""), "{error}");
     }
 

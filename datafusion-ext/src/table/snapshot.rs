@@ -10,8 +10,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use datafusion::physical_expr::PhysicalSortExpr;
 use object_store::ObjectStore;
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
+use trommel_planner::index::{ColumnPath, TableCol};
+use trommel_planner::pruning::{Bound, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
 use trommel_planner::rows::RowRanges;
 use trommel_scan::fragment::OpenFragment;
 use trommel_scan::io::Distance;
@@ -27,7 +27,8 @@ pub struct Snapshot {
     pub name: String,
     /// The table's schema: the columns read from files, then the partition columns.
     pub table: SchemaRef,
-    /// How many columns at the end of [`table`](Self::table) are partition columns.
+    /// How many columns at the end of [`table`](Self::table) have one value for each file: partition columns, and
+    /// the path of the file, if that is a column.
     pub partition_columns: usize,
     /// The table's files in the order of their listing, without those whose partition values already
     /// exclude them.

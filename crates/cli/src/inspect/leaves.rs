@@ -4,8 +4,7 @@
 
 use arrow::datatypes::DataType;
 use serde::Serialize;
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::ColumnPath;
+use trommel_planner::index::{ColumnPath, TableCol};
 use trommel_scan::adapt::ColumnSource;
 use trommel_scan::fragment::OpenFragment;
 
@@ -47,7 +46,7 @@ pub fn leaves(file: &OpenFragment) -> Vec<Leaf> {
                 let first = metadata.leaves(*column).start;
                 metadata.schema().fields().get(column.0).map(|field| (field.data_type(), first))
             }
-            ColumnSource::Constant(_) => None,
+            ColumnSource::Constant(_) | ColumnSource::RowNumbers => None,
         };
         let absent = if at < partitions_from { Source::Missing } else { Source::Partition };
         let path = ColumnPath::from(TableCol(at));

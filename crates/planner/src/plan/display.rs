@@ -1,6 +1,6 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! Printing a plan as a tree.
+//! Printing a plan: as a tree, or on one line.
 
 use std::fmt;
 
@@ -24,6 +24,48 @@ impl<'a> TreeDisplay<'a> {
 impl fmt::Display for TreeDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_node(self.plan, 0, f)
+    }
+}
+
+/// Prints a plan and what has been made of its children on one line; printing makes nothing.
+#[derive(Clone, Copy)]
+pub struct LineDisplay<'a> {
+    plan: &'a PlanRef,
+}
+
+impl<'a> LineDisplay<'a> {
+    pub(super) fn new(plan: &'a PlanRef) -> Self {
+        Self { plan }
+    }
+}
+
+impl fmt::Display for LineDisplay<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.plan;
+        write!(f, "{plan}")?;
+        let children = plan.children();
+        if children.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" [")?;
+        let mut separator = "";
+        for child in 0..children.len() {
+            let Some(made) = children.made(child) else { continue };
+            write!(f, "{separator}{} = {}", plan.child_name(child), Self::new(made))?;
+            separator = ", ";
+        }
+        let is_whole = (0..children.len()).all(|child| children.made(child).is_some());
+        write!(
+            f,
+            "{}]",
+            if is_whole {
+                ""
+            } else if separator.is_empty() {
+                "…"
+            } else {
+                ", …"
+            }
+        )
     }
 }
 

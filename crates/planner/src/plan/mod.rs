@@ -32,7 +32,7 @@ mod vtable;
 
 pub(crate) use children::fits;
 pub use children::{Children, Shape};
-pub use display::TreeDisplay;
+pub use display::{LineDisplay, TreeDisplay};
 pub use error::PlanError;
 pub use node::{Plan, PlanRef};
 pub use operators::{

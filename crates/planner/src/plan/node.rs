@@ -12,7 +12,7 @@ use arrow::datatypes::FieldRef;
 use crate::codec::{CodecError, ExprCodec};
 
 use super::vtable::{DynOperator, Operator};
-use super::{Children, PlanError, PlanId, PlanVTable, Shape, TreeDisplay};
+use super::{Children, LineDisplay, PlanError, PlanId, PlanVTable, Shape, TreeDisplay};
 
 /// A scan plan: an operator over children, with the field and the number of its rows.
 ///
@@ -113,6 +113,11 @@ impl PlanRef {
     /// The tree as far as it has been made, one node a line.
     pub fn tree(&self) -> TreeDisplay<'_> {
         TreeDisplay::new(self)
+    }
+
+    /// The same on one line.
+    pub fn line(&self) -> LineDisplay<'_> {
+        LineDisplay::new(self)
     }
 }
 

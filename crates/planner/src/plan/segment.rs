@@ -58,6 +58,11 @@ impl FieldPath {
         Some(self)
     }
 
+    /// The path of these positions; `None` when it would be too long.
+    pub fn of(fields: impl IntoIterator<Item = usize>) -> Option<Self> {
+        fields.into_iter().try_fold(Self::EMPTY, Self::field)
+    }
+
     /// The positions.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.fields[..usize::from(self.len)].iter().map(|field| usize::from(*field))

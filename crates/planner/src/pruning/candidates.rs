@@ -13,9 +13,9 @@ use std::ops::Range;
 use arrow::array::ArrayRef;
 use datafusion_common::Result;
 
-use super::ColumnPath;
 use super::domain::Domain;
 use super::words::{self, Words};
+use crate::index::ColumnPath;
 
 /// More values than this aren't asked about, of one zone.
 pub(super) const MOST_CANDIDATES: usize = 1024;

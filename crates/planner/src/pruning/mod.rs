@@ -48,4 +48,4 @@ pub(crate) use leaf::{Pattern, next_prefix};
 pub use ranked::Ranked;
 pub use truth::{Truth, TruthRuns};
 pub use verdicts::{PrunePredicate, Verdicts};
-pub use zones::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
+pub use zones::{Bound, Level, ZoneColumn, ZoneSource};

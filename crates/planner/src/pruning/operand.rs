@@ -12,13 +12,11 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
-use smallvec::SmallVec;
 
-use super::ColumnPath;
 use crate::expr::functions::{Arithmetic, ArithmeticOp, Cast, GetItem};
 use crate::expr::{BoundExpression, ExprKind, Foreign, Monotone, Nulls};
 use crate::floats::is_float;
-use crate::index::TableCol;
+use crate::index::ColumnPath;
 
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -121,7 +119,7 @@ impl Operands {
                 monotone,
             }
         } else {
-            let (path, field) = (path(expr)?, expr.field());
+            let (path, field) = (GetItem::path(expr)?, expr.field());
             let (data_type, ordered) = (plain(field.data_type()).clone(), is_ordered(field.data_type()));
             Operand::Column(Column { path, data_type, ordered })
         };
@@ -141,18 +139,6 @@ impl Operands {
             _ => self.of(expr, depth + 1).map(Term::Operand),
         }
     }
-}
-
-/// The column that a chain of field accesses over the root reads.
-pub(super) fn path(expr: &BoundExpression) -> Option<ColumnPath> {
-    let (mut fields, mut inner) = (SmallVec::<[u32; 4]>::new(), expr);
-    while let Some(field) = inner.as_opt::<GetItem>() {
-        fields.push(u32::try_from(*field).ok()?);
-        inner = inner.children().first()?;
-    }
-    let column = fields.pop().filter(|_| inner.is_root())?;
-    fields.reverse();
-    Some(ColumnPath { column: TableCol(column as usize), fields })
 }
 
 /// The type of a dictionary's values; other types as they are.

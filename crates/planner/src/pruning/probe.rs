@@ -29,7 +29,7 @@ use super::compile::MAX_DEPTH;
 use super::domain::Domain;
 use super::known::cast;
 use super::mapping::truth_of;
-use super::operand::{Operands, is_ordered, path};
+use super::operand::{Operands, is_ordered};
 use super::words::{self, Words};
 use crate::expr::functions::GetItem;
 use crate::expr::{BoundExpression, ExprKind, Input, evaluate_predicate};
@@ -237,7 +237,7 @@ fn truth(truths: &BooleanArray, row: usize) -> Truth {
 
 /// The columns that a predicate reads, each once; `None` when it reads anything else, or too much.
 fn collect(expr: &BoundExpression, paths: &mut Vec<BoundExpression>, depth: usize) -> Option<()> {
-    if path(expr).is_some() {
+    if GetItem::path(expr).is_some() {
         if !paths.contains(expr) {
             let data_type = expr.field().data_type();
             (paths.len() < MOST_COLUMNS && is_ordered(data_type) && !is_float(data_type)).then_some(())?;

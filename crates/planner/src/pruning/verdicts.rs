@@ -9,8 +9,9 @@ use super::extent::Extent;
 use super::judge::Judge;
 use super::node::Node;
 use super::operand::Operand;
-use super::{Candidates, ColumnPath, Level, Truth, TruthRuns, ZoneSource};
+use super::{Candidates, Level, Truth, TruthRuns, ZoneSource};
 use crate::expr::BoundExpression;
+use crate::index::ColumnPath;
 use crate::rows::{FragmentRows, RowRanges};
 
 /// What a predicate says of the rows of a fragment.

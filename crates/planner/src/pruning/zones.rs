@@ -2,39 +2,15 @@
 
 //! Statistics of zones, in a form in which "unknown" can't be forgotten.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::DataType;
-use smallvec::SmallVec;
 
 use super::known::Known;
-use crate::index::TableCol;
-
-/// A table column, or a field below one: the column, then the field number at each struct level.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ColumnPath {
-    /// The table column.
-    pub column: TableCol,
-    /// The field to take at each level of nested structs; empty for the column itself.
-    pub fields: SmallVec<[u32; 4]>,
-}
-
-impl From<TableCol> for ColumnPath {
-    fn from(column: TableCol) -> Self {
-        Self { column, fields: SmallVec::new() }
-    }
-}
-
-impl fmt::Display for ColumnPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.column.0)?;
-        self.fields.iter().try_for_each(|field| write!(f, ".{field}"))
-    }
-}
+use crate::index::ColumnPath;
 
 /// How fine the zones are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

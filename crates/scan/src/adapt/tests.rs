@@ -144,6 +144,15 @@ fn what_cannot_be_read_is_an_error(
 }
 
 #[test]
+fn row_numbers_are_in_no_file() {
+    let file = Schema::new(vec![Field::new("_row", Utf8, true)]);
+    let numbers = Field::new("_row", Int64, false).with_extension_type(RowNumber);
+    let table = Arc::new(Schema::new(vec![numbers]));
+    let adaptation = Adaptation::try_new(&Path::from("f"), &table, &file, 0, &[]).unwrap();
+    assert_eq!(adaptation.sources(), [ColumnSource::RowNumbers]);
+}
+
+#[test]
 fn partition_values_take_the_type_of_their_column() {
     let table = Arc::new(Schema::new(vec![Field::new("x", Int32, true), Field::new("k", Int64, true)]));
     let file = Schema::new(vec![Field::new("k", Utf8, true), Field::new("x", Int32, true)]);

@@ -69,6 +69,7 @@ pub struct MorselBatches {
     parts: VecDeque<(Stream, usize)>,
     rows: u64,
     rows_decoded: u64,
+    rows_to_decode: u64,
     dropped: Dropped,
 }
 
@@ -92,6 +93,12 @@ impl MorselBatches {
     /// For how many rows of the morsel something is decoded, in the column of which most are.
     pub fn rows_decoded(&self) -> u64 {
         self.rows_decoded
+    }
+
+    /// For how many rows of the morsel something is decoded as rows are asked for: for all of the pages that hold
+    /// them, or those rows alone.
+    pub fn rows_to_decode(&self) -> u64 {
+        self.rows_to_decode
     }
 
     /// The rows that were dropped.
@@ -143,6 +150,7 @@ pub async fn read_morsel(
         parts: VecDeque::new(),
         rows: 0,
         rows_decoded: 0,
+        rows_to_decode: 0,
         dropped: Dropped::default(),
     };
     for part in Part::of(morsel.rows, fragment.metadata.row_groups()) {
@@ -162,6 +170,8 @@ pub async fn read_morsel(
             reading.fetch(&output).await?;
             batches.parts.push_back((reading.start(&output, selected.as_ref(), batch)?, survivors));
             batches.rows += survivors as u64;
+            let to_decode = output.reads().iter().map(|read| read.rows.len()).max();
+            batches.rows_to_decode += to_decode.unwrap_or(0);
         }
         batches.rows_decoded += reading.rows_decoded;
         batches.dropped = reading.dropped;

@@ -25,7 +25,8 @@ use datafusion_common::ScalarValue;
 use parquet::basic::Type;
 use parquet::bloom_filter::Sbbf;
 use parquet::schema::types::ColumnDescriptor;
-use trommel_planner::pruning::{Candidates, ColumnPath};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::Candidates;
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 use crate::adapt::{Adaptation, ColumnSource};
@@ -235,7 +236,7 @@ mod tests {
     use parquet::file::metadata::ParquetMetaDataReader;
     use parquet::file::properties::WriterProperties;
     use rstest::rstest;
-    use trommel_planner::index::TableCol;
+    use trommel_planner::index::{ColumnPath, TableCol};
 
     use super::*;
 

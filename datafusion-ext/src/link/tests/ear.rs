@@ -25,7 +25,7 @@ use datafusion::physical_plan::filter_pushdown::{
 };
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use trommel_planner::index::{ColumnMap, OutputCol, TableCol};
+use trommel_planner::index::OutputCol;
 
 use crate::link::Listener;
 use crate::link::path::replace_columns;
@@ -67,7 +67,7 @@ impl TableProvider for EarTable {
 #[derive(Debug, Clone)]
 pub(super) struct Ear {
     pub table: EarTable,
-    projection: ColumnMap<OutputCol, TableCol>,
+    projection: Vec<usize>,
     live: Vec<LiveFilter>,
     properties: Arc<PlanProperties>,
 }
@@ -81,22 +81,18 @@ impl Ear {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        let projection = ColumnMap::new(projection.iter().copied().map(TableCol).collect());
-        Ok(Self { table, projection, live: vec![], properties: Arc::new(properties) })
+        Ok(Self { table, projection: projection.to_vec(), live: vec![], properties: Arc::new(properties) })
     }
 
-    fn in_table(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<LiveFilter> {
-        let to_table = |index| {
-            let TableCol(at) = self.projection.to(OutputCol(index))?;
-            Some(Arc::new(Column::new(self.table.schema.field(at).name(), at)) as _)
-        };
-        replace_columns(filter, to_table).map(LiveFilter::new)
+    fn filter_in_table(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<LiveFilter> {
+        replace_columns(filter, |at| self.in_table(OutputCol(at))).map(LiveFilter::new)
     }
 }
 
 impl Listener for Ear {
-    fn projection(&self) -> &ColumnMap<OutputCol, TableCol> {
-        &self.projection
+    fn in_table(&self, OutputCol(column): OutputCol) -> Option<Arc<dyn PhysicalExpr>> {
+        let at = *self.projection.get(column)?;
+        Some(Arc::new(Column::new(self.table.schema.field(at).name(), at)))
     }
 
     fn live_filters(&self) -> &[LiveFilter] {
@@ -155,7 +151,8 @@ impl ExecutionPlan for Ear {
         result: ChildPushdownResult,
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
-        let arrived: Vec<_> = result.parent_filters.iter().filter_map(|f| self.in_table(&f.filter)).collect();
+        let arrived: Vec<_> =
+            result.parent_filters.iter().filter_map(|f| self.filter_in_table(&f.filter)).collect();
         let refused = FilterPushdownPropagation::all_unsupported(result);
         if phase == FilterPushdownPhase::Pre || arrived.is_empty() {
             return Ok(refused);

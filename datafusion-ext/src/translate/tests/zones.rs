@@ -5,7 +5,8 @@
 use arrow::array::UInt64Array;
 use arrow::buffer::BooleanBuffer;
 use trommel_planner::floats::{load_lower, load_upper};
-use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, ZoneColumn, ZoneSource};
+use trommel_planner::index::ColumnPath;
+use trommel_planner::pruning::{Bound, Level, PrunePredicate, ZoneColumn, ZoneSource};
 use trommel_planner::rows::RowRanges;
 
 use super::*;

@@ -13,9 +13,11 @@ use arrow::compute::nullif;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr_common::columnar_value::ColumnarValue;
+use smallvec::SmallVec;
 
 use super::{arity, type_error};
 use crate::expr::{Args, BindError, BoundExpression, Cost, Facts, FnId, Nulls, Printer, ScalarFnVTable};
+use crate::index::{ColumnPath, TableCol};
 
 /// A field of a struct: NULL where the struct is.
 #[derive(Debug)]
@@ -28,6 +30,27 @@ impl GetItem {
     /// When `of` isn't a struct or has no such field.
     pub fn of(of: BoundExpression, field: usize) -> Result<BoundExpression, BindError> {
         BoundExpression::call::<Self>(field, vec![of])
+    }
+
+    /// The field of the root's fields that a path leads to.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn at(root: BoundExpression, path: &ColumnPath) -> Result<BoundExpression, BindError> {
+        let column = Self::of(root, path.column.0)?;
+        path.fields.iter().try_fold(column, |of, field| Self::of(of, *field as usize))
+    }
+
+    /// The path of an expression that reads a field of the root, or of the root's fields, and does no more.
+    pub fn path(expr: &BoundExpression) -> Option<ColumnPath> {
+        let (mut fields, mut inner) = (SmallVec::<[u32; 4]>::new(), expr);
+        while let Some(field) = inner.as_opt::<Self>() {
+            fields.push(u32::try_from(*field).ok()?);
+            inner = inner.children().first()?;
+        }
+        let column = fields.pop().filter(|_| inner.is_root())?;
+        fields.reverse();
+        Some(ColumnPath { column: TableCol(column as usize), fields })
     }
 
     /// Field number `field` of each struct of an array, NULL where the struct is.

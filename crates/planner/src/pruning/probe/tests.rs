@@ -12,7 +12,8 @@ use rstest::rstest;
 use super::*;
 use crate::expr::functions::{And, Compare, CompareOp, Like, LikeOptions};
 use crate::expr::{Facts, Foreign};
-use crate::pruning::{Bound, ColumnPath, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
+use crate::index::ColumnPath;
+use crate::pruning::{Bound, Level, PrunePredicate, Verdicts, ZoneColumn, ZoneSource};
 use crate::rows::RowRanges;
 
 /// Whether a number is a key, as a join's hash table tells: NULL never is.

@@ -16,8 +16,8 @@ use smallvec::smallvec;
 use crate::expr::BoundExpression;
 use crate::expr::functions::GetItem;
 use crate::floats::{load_lower, load_upper};
-use crate::index::TableCol;
-use crate::pruning::{Bound, ColumnPath, Level, ZoneColumn, ZoneSource};
+use crate::index::{ColumnPath, TableCol};
+use crate::pruning::{Bound, Level, ZoneColumn, ZoneSource};
 
 /// A non-null value, of whatever type its column has.
 #[derive(Debug, Clone)]

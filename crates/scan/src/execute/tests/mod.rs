@@ -18,7 +18,7 @@ use rstest::rstest;
 use trommel_planner::codec::{ExprCodec, PlanCodec};
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{And, Cast, Compare, CompareOp, GetItem, IsNull, Or};
-use trommel_planner::index::TableCol;
+use trommel_planner::index::{ColumnPath, TableCol};
 use trommel_planner::plan::RowIdxPlan;
 
 use self::fixture::{COLUMNS, Fixture, ROWS, Row, row};
@@ -114,7 +114,7 @@ fn read(
     rows: &RowRanges<FragmentRows>,
     proven: &RowRanges<FragmentRows>,
 ) -> Result<Output, ScanError> {
-    let projection: Vec<_> = projection.iter().map(|c| TableCol(*c)).collect();
+    let projection: Vec<_> = projection.iter().map(|c| path(*c)).collect();
     let wanted = lower::Output { columns: &projection, numbered_from: Some(FIRST) };
     let plan = ReadPlan::new(&fixture.fragment, wanted, &counted(conjuncts))?;
     let morsel = Morsel { rows, proven, live: &[], at_once: rows.range_count().is_multiple_of(2) };
@@ -124,10 +124,29 @@ fn read(
     Ok(output)
 }
 
+/// What there is to put out: the table's columns, then the fields of `nest`.
+fn path(number: usize) -> ColumnPath {
+    match number.checked_sub(COLUMNS.len()) {
+        None => TableCol(number).into(),
+        Some(field) => ColumnPath {
+            fields: [field as u32].into_iter().collect(),
+            ..TableCol(COLUMNS.iter().position(|name| *name == "nest").unwrap()).into()
+        },
+    }
+}
+
+/// What that holds; where `nest` is NULL, so are its fields.
+fn expected(number: usize) -> &'static ArrayRef {
+    match path(number) {
+        ColumnPath { column, fields } if fields.is_empty() => &FIXTURE.expected[column.0],
+        ColumnPath { column, fields } => FIXTURE.expected[column.0].as_struct().column(fields[0] as usize),
+    }
+}
+
 /// The number of the fragment's first row.
 const FIRST: u64 = 1000;
 
-fn columns(columns: &[TableCol]) -> lower::Output<'_> {
+fn columns(columns: &[ColumnPath]) -> lower::Output<'_> {
     lower::Output { columns, numbered_from: None }
 }
 
@@ -205,30 +224,29 @@ proptest! {
         rows in some_rows(),
         known in some_rows(),
         predicates in prop::collection::vec(prop::sample::select(PREDICATES.to_vec()), 0..4),
-        projection in prop::collection::vec(0..COLUMNS.len(), 0..5),
+        projection in prop::collection::vec(0..COLUMNS.len() + 2, 0..5),
     ) {
         let (conjuncts, truths): (Vec<_>, Vec<_>) = predicates.iter().map(|p| predicate(p)).unzip();
         // Rows that are known to satisfy the predicates do.
         let satisfied = |i: &usize| truths.iter().all(|t| t(&row(*i)) == Some(true));
         let proven: Vec<_> = known.into_iter().filter(satisfied).collect();
         let output = read(&FIXTURE, &projection, &conjuncts, &ranges(rows.clone()), &ranges(proven.clone()));
-        let Some(expected) = survivors(&rows, &proven, &truths) else {
+        let Some(left) = survivors(&rows, &proven, &truths) else {
             let error = output.unwrap_err().to_string();
             prop_assert!(error.contains("part=north/file.parquet") && error.contains("bad"), "{error}");
             return Ok(());
         };
         let output = output.unwrap();
-        prop_assert_eq!(output.rows as usize, expected.len());
+        prop_assert_eq!(output.rows as usize, left.len());
         prop_assert!(output.rows_decoded as usize <= rows.len());
         prop_assert_eq!(output.columns.len(), projection.len());
-        let indices: UInt64Array = expected.iter().map(|i| *i as u64).collect();
-        let numbers: UInt64Array = expected.iter().map(|i| FIRST + *i as u64).collect();
+        let indices: UInt64Array = left.iter().map(|i| *i as u64).collect();
+        let numbers: UInt64Array = left.iter().map(|i| FIRST + *i as u64).collect();
         let given = output.numbers.unwrap();
         prop_assert_eq!(given.as_primitive::<UInt64Type>(), &numbers);
         for (column, values) in projection.iter().zip(&output.columns) {
-            let field = FIXTURE.table().field(*column);
-            prop_assert_eq!(values.data_type(), field.data_type());
-            prop_assert_eq!(values, &take(&FIXTURE.expected[*column], &indices, None).unwrap(), "{}", field);
+            prop_assert_eq!(values.data_type(), expected(*column).data_type());
+            prop_assert_eq!(values, &take(expected(*column), &indices, None).unwrap(), "{}", path(*column));
         }
     }
 }
@@ -280,6 +298,20 @@ fn bytes_of_a_filter_on_a_field(#[case] filter: &str, #[case] leaves: &[&str]) {
     assert_eq!(fixture.counters.bytes() - before, bytes as u64);
 }
 
+/// An output of a field reads that leaf of the column, and no other.
+#[rstest]
+#[case::x(COLUMNS.len(), "nest.x")]
+#[case::y(COLUMNS.len() + 1, "nest.y")]
+fn bytes_of_a_field_put_out(#[case] number: usize, #[case] leaf: &str) {
+    let fixture = block_on(Fixture::new());
+    let before = fixture.counters.bytes();
+    let (all, none) = (RowRanges::all(ROWS as u64), RowRanges::empty());
+    assert_eq!(read(&fixture, &[number], &[], &all, &none).unwrap().rows, ROWS as u64);
+    let chunks = fixture.fragment.metadata.parquet().row_groups().iter().flat_map(|group| group.columns());
+    let bytes: i64 = chunks.filter(|c| c.column_path().string() == leaf).map(|c| c.compressed_size()).sum();
+    assert_eq!(fixture.counters.bytes() - before, bytes as u64);
+}
+
 /// Columns of proven rows are read for the output only, and segments that turn out not to matter aren't
 /// decoded.
 #[rstest]
@@ -319,7 +351,7 @@ fn columns_declared_not_null(#[case] name: &str, #[case] error: Option<&str>) {
     let table = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let OpenFragment { fragment, metadata, .. } = &FIXTURE.fragment;
     let fragment = OpenFragment::open(Arc::clone(fragment), Arc::clone(metadata), &table, 1).unwrap();
-    let plan = ReadPlan::new(&fragment, columns(&[TableCol(number(name))]), &[]).unwrap();
+    let plan = ReadPlan::new(&fragment, columns(&[TableCol(number(name)).into()]), &[]).unwrap();
     let (rows, proven) = (RowRanges::single(150..200), RowRanges::empty());
     let morsel = Morsel { rows: &rows, proven: &proven, live: &[], at_once: false };
     let output = block_on(read_morsel(&fragment, &plan, morsel, &FIXTURE.io, STEP));
@@ -363,7 +395,7 @@ fn a_fragment_is_lowered_as_it_is_looked_at() {
 #[test]
 fn plans_of_a_scan() {
     let conjuncts = ["wide > 40", "k > wide", "nest.x < 9", "part = north"].map(|p| predicate(p).0);
-    let projection = [TableCol(number("wide")), TableCol(number("dict")), TableCol(number("part"))];
+    let projection = ["wide", "dict", "part"].map(|name| TableCol(number(name)).into());
     let plan = ReadPlan::new(&FIXTURE.fragment, columns(&projection), &counted(&conjuncts)).unwrap();
     let wide = plan.steps()[0].plan();
     wide.child(2).unwrap();
@@ -404,7 +436,7 @@ fn plans_of_a_scan() {
 #[test]
 fn a_query_explained() {
     let requests = FIXTURE.counters.requests();
-    let names = ["k", "part"].map(|name| TableCol(number(name)));
+    let names = ["k", "part"].map(|name| TableCol(number(name)).into());
     let predicate = And::of(["nest.x < 9", "nest.y = y20"].map(|p| predicate(p).0)).unwrap();
     let explained = explain_plan(&FIXTURE.fragment, &names, Some(&predicate)).unwrap();
     assert_snapshot!(explained, @r"
@@ -479,6 +511,7 @@ fn a_query_explained() {
               input = segment_scan(row group 0, column 0.1): Utf8? × 100
         1 … 3 not made yet
     ");
+    assert_snapshot!(explained.after.line(), @"filter [input = eval({k: $.@k, part: $.@part}) [input = pack [@k = concat [0 = segment_scan(row group 0, column 1), …], @part = eval('north') [input = pack]]], predicate = concat [0 = eval(($.@x AND $.@y)) [input = pack [@x = eval($ < 9) [input = segment_scan(row group 0, column 0.0)], @y = eval($ = 'y20') [input = segment_scan(row group 0, column 0.1)]]], …]]");
     let all = explain_plan(&FIXTURE.fragment, &names[1..], None).unwrap();
     assert_snapshot!(all.after.tree(), @r"
     eval({part: 'north'}): struct of 1 × 350
