@@ -123,7 +123,7 @@ impl Execution {
             let rest = units.split_off(scan.partitions.min(units.len()));
             units = units.into_iter().flat_map(|unit| split(unit, &grids, 1)).chain(rest).collect();
         } else if let Some(promise) = promise {
-            units = priority::arrange(units, snapshot, &grids, promise, scan.partitions);
+            units = priority::arrange(units, snapshot, &grids, &promise, scan.partitions);
         }
         // A unit taken from another's share may come before what was put out already.
         let ordered = scan.sequence.promised.is_some();

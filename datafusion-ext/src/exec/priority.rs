@@ -112,13 +112,13 @@ pub fn arrange(
     units: Vec<Unit>,
     snapshot: &Snapshot,
     grids: &[PageGrid],
-    promise: Promise,
+    promise: &Promise,
     starters: usize,
 ) -> Vec<Unit> {
-    let mut units = sort(units, snapshot, &promise);
+    let mut units = sort(units, snapshot, promise);
     let rest = units.split_off(starters.min(units.len()));
     let pieces = units.into_iter().flat_map(|unit| split(unit, grids, 1));
-    sort(pieces.chain(rest).collect(), snapshot, &promise)
+    sort(pieces.chain(rest).collect(), snapshot, promise)
 }
 
 fn sort(units: Vec<Unit>, snapshot: &Snapshot, promise: &Promise) -> Vec<Unit> {
