@@ -39,6 +39,9 @@ const TAIL: u64 = 64 << 10;
 const FOOTER: u64 = 8;
 /// Page indexes longer than this are not read.
 const MAX_PAGE_INDEX: u64 = 256 << 20;
+/// No byte of a file holds more rows: a page has 2³¹ values at most, one for each row at least, and a header of some
+/// bytes.
+const MOST_ROWS_IN_A_BYTE: u64 = 1 << 28;
 
 /// What a file's footer and page indexes say.
 #[derive(Debug)]
@@ -111,7 +114,12 @@ impl FragmentMetadata {
                 parquet = indexed;
             }
         }
-        Self::try_new(path.clone(), parquet)
+        let metadata = Self::try_new(path.clone(), parquet)?;
+        let rows = metadata.rows();
+        if rows > size.saturating_mul(MOST_ROWS_IN_A_BYTE) && !metadata.leaf_types.is_empty() {
+            return Err(malformed(format!("{size} bytes can't hold {rows} rows")));
+        }
+        Ok(metadata)
     }
 
     /// Checks what the parquet crate has read of the file at `path`.
