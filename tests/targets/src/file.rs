@@ -107,7 +107,7 @@ impl File {
         }
     }
 
-    /// Reads the first rows, all and filtered by a column: of a column, or of all.
+    /// Reads rows of the first row group, all and filtered by a column.
     pub fn read(&self, filtered: Option<usize>) {
         let columns = self.columns();
         let filtered = columns.get(filtered.unwrap_or(0) % columns.len().max(1));
@@ -123,7 +123,7 @@ impl File {
     }
 
     fn read_by(&self, plan: &ReadPlan) {
-        let rows = self.fragment.metadata.rows();
+        let rows = self.fragment.metadata.row_groups().first().map_or(0, |group| group.end);
         let mut some = RowRanges::empty();
         (0..rows.min(100)).step_by(7).for_each(|row| some.push(row..(row + 2).min(rows)));
         for (rows, at_once) in [(RowRanges::all(rows), false), (some, true)] {

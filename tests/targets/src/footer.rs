@@ -37,6 +37,6 @@ pub fn seeds() -> Vec<Vec<u8>> {
 /// A row group that says that it has far more rows.
 fn with_many_rows(group: RowGroupMetaData) -> RowGroupMetaData {
     let chunks = group.columns().iter().cloned();
-    let chunks = chunks.map(|chunk| chunk.into_builder().set_num_values(1 << 38).build().unwrap()).collect();
-    group.into_builder().set_num_rows(1 << 38).set_column_metadata(chunks).build().unwrap()
+    let chunks = chunks.map(|chunk| chunk.into_builder().set_num_values(1 << 34).build().unwrap()).collect();
+    group.into_builder().set_num_rows(1 << 34).set_column_metadata(chunks).build().unwrap()
 }

@@ -5,6 +5,9 @@
 //! The same damage is done at every run; `TROMMEL_REPLAY_COPIES` sets how much, for each input. All happens in a
 //! process of bounded memory, so that what takes too much is noticed.
 
+// What reads inputs for the test may give up as the test may.
+#![allow(clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
