@@ -42,6 +42,8 @@ const TAIL: u64 = 64 << 10;
 const FOOTER: u64 = 8;
 /// Page indexes longer than this are not read.
 const MAX_PAGE_INDEX: u64 = 256 << 20;
+/// No row group has more rows. A few bytes can say, and even hold, any number of equal ones.
+const MOST_ROWS: i64 = 1 << 34;
 
 /// What a file's footer and page indexes say.
 #[derive(Debug)]
@@ -136,7 +138,7 @@ impl FragmentMetadata {
             let rows = group.num_rows();
             let next = u64::try_from(rows).ok().and_then(|rows| end.checked_add(rows));
             // Rows are counted in i64 by the format and in usize by arrow.
-            let Some(next) = next.filter(|next| i64::try_from(*next).is_ok()) else {
+            let Some(next) = next.filter(|next| rows <= MOST_ROWS && i64::try_from(*next).is_ok()) else {
                 return Err(malformed(format!("row group {at} can't have {rows} rows")));
             };
             row_groups.push(end..next);

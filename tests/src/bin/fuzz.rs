@@ -29,7 +29,7 @@ struct Arguments {
     #[arg(long, value_name = "N")]
     only: Option<u64>,
     /// Where SQL cases of mismatches go.
-    #[arg(long, value_name = "DIR", default_value = "fuzz")]
+    #[arg(long, value_name = "DIR", default_value = "target/mismatches")]
     out: PathBuf,
     /// The scan: TROMMEL or PARQUET.
     #[arg(long, default_value = "TROMMEL")]

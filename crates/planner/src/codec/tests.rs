@@ -218,6 +218,29 @@ fn too_deep_and_too_large_is_an_error() {
     assert!(matches!(codec.decode(&bytes), Err(CodecError::Wire(_))));
 }
 
+/// A NULL of such a type would take gigabytes.
+#[rstest]
+#[case::of_bytes(DataType::FixedSizeBinary(i32::MAX))]
+#[case::of_lists((0..4).fold(DataType::Int8, |of, _| DataType::FixedSizeList(Arc::new(Field::new("item", of, true)), 1000)))]
+fn too_wide_is_an_error(#[case] wide: DataType) {
+    let codec = ExprCodec::default();
+    let cast = Cast::of(constant(ScalarValue::Null), wide.clone()).unwrap();
+    assert!(matches!(codec.encode(&cast), Err(CodecError::TooLarge)));
+    let narrow = |of: &DataType| types::write_type(of).unwrap();
+    let wide = match wide {
+        DataType::FixedSizeBinary(size) => {
+            wire::DataType { numbers: vec![i64::from(size)], ..narrow(&DataType::FixedSizeBinary(1)) }
+        }
+        _ => (0..4).fold(narrow(&DataType::Int8), |of, _| wire::DataType {
+            kind: 43,
+            numbers: vec![1000],
+            fields: vec![wire::Field { data_type: Some(of), ..Default::default() }],
+            ..Default::default()
+        }),
+    };
+    assert!(matches!(types::read_type(Some(wide)), Err(CodecError::TooLarge)));
+}
+
 /// A change of some bytes.
 #[derive(Debug, Clone)]
 enum Damage {

@@ -15,6 +15,9 @@ use super::{CodecError, wire};
 /// How deep types may be nested. (Messages of messages end at 100, and a level takes two.)
 const MAX_NESTING: usize = 32;
 
+/// How many bytes a value may take for its type alone, which a NULL takes as well.
+const MAX_WIDTH: u64 = 1 << 24;
+
 /// The types that are a name and nothing else, by number.
 const PLAIN: [(u32, DataType); 24] = [
     (0, DataType::Null),
@@ -78,7 +81,8 @@ pub fn write_type(data_type: &DataType) -> Result<wire::DataType, CodecError> {
 }
 
 fn nested_type(data_type: &DataType, levels: usize) -> Result<wire::DataType, CodecError> {
-    let levels = levels.checked_sub(1).ok_or(CodecError::TooLarge)?;
+    let levels =
+        levels.checked_sub(1).filter(|_| width(data_type) <= MAX_WIDTH).ok_or(CodecError::TooLarge)?;
     let plain = |kind| wire::DataType { kind, ..wire::DataType::default() };
     let with = |kind, numbers: &[i64]| wire::DataType { numbers: numbers.to_vec(), ..plain(kind) };
     let of = |kind, field: &Field, numbers: &[i64]| -> Result<_, CodecError> {
@@ -148,7 +152,7 @@ pub fn read_type(data_type: Option<wire::DataType>) -> Result<DataType, CodecErr
         [field] => Ok(Arc::clone(field)),
         _ => Err(wrong()),
     };
-    Ok(match kind {
+    let data_type = match kind {
         TIMESTAMP => DataType::Timestamp(unit()?, text.map(Into::into)),
         TIME32 => match unit()? {
             unit @ (TimeUnit::Second | TimeUnit::Millisecond) => DataType::Time32(unit),
@@ -181,7 +185,23 @@ pub fn read_type(data_type: Option<wire::DataType>) -> Result<DataType, CodecErr
             _ => return Err(wrong()),
         },
         _ => return Err(wrong()),
-    })
+    };
+    if width(&data_type) > MAX_WIDTH { Err(CodecError::TooLarge) } else { Ok(data_type) }
+}
+
+/// How many bytes a NULL of a type takes at most, where it is of a fixed size.
+fn width(data_type: &DataType) -> u64 {
+    match data_type {
+        DataType::FixedSizeBinary(size) => u64::from(size.unsigned_abs()),
+        DataType::FixedSizeList(field, size) => {
+            u64::from(size.unsigned_abs()).saturating_mul(width(field.data_type()))
+        }
+        DataType::Struct(fields) => {
+            fields.iter().map(|field| width(field.data_type())).fold(1, u64::saturating_add)
+        }
+        // The largest numbers.
+        _ => 32,
+    }
 }
 
 fn unit_number(unit: TimeUnit) -> i64 {

@@ -24,6 +24,9 @@ use crate::segments::CodeTable;
 /// How many rows a filter is evaluated over at a time: few enough for the caches, many enough to make the
 /// cost of a step disappear.
 const STEP: usize = 16 << 10;
+/// Of more rows than this nothing is kept of what a filter has decoded: runs of equal values take few bytes in a file,
+/// and many in memory.
+const MOST_REMEMBERED: u64 = 1 << 22;
 
 /// A conjunct of a filter, over the rows of a fragment.
 #[derive(Debug, Clone)]
@@ -136,7 +139,8 @@ impl FilterStep {
         let started = Instant::now();
         let mut stream = prepared.start(&reading.held, STEP, reading.context())?;
         // On trial, rows that aren't asked are put out too.
-        stream.remember(&|segment| !self.is_trial && reading.is_put_out(segment));
+        let remembers = !self.is_trial && count <= MOST_REMEMBERED;
+        stream.remember(&|segment| remembers && reading.is_put_out(segment));
         let (mut kept, mut left) = (BooleanBufferBuilder::new(count as usize), count as usize);
         while left > 0 {
             let rows = left.min(STEP);

@@ -2,6 +2,7 @@
 
 //! A plan over some rows of one row group: first what it reads, then its value, a step at a time.
 
+use std::iter::from_fn;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +21,10 @@ use crate::ScanError;
 use crate::io::HeldBytes;
 use crate::segments::{SegmentRead, SegmentReader, SegmentStream};
 
-/// The rows of a morsel in one row group.
+/// The largest part, in rows: there is a bit for each of them, and a file may say that a few bytes hold any number.
+pub(super) const MOST_ROWS: u64 = 1 << 27;
+
+/// The rows of a morsel in one row group, or some of them.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     /// The row group's rows in the fragment.
@@ -31,9 +35,16 @@ pub(super) struct Part {
 
 impl Part {
     /// The parts of some rows of a fragment.
-    pub fn of(rows: &RowRanges<FragmentRows>, groups: &[Range<u64>]) -> Vec<Self> {
+    pub fn of(rows: &RowRanges<FragmentRows>, groups: &[Range<u64>]) -> impl Iterator<Item = Self> {
         let touched = groups.iter().filter(|group| rows.overlaps(group));
-        touched.map(|group| Self { group: group.clone(), rows: rows.in_row_group(group) }).collect()
+        touched.flat_map(|group| {
+            let mut left = rows.in_row_group(group);
+            from_fn(move || {
+                let (rows, rest) = left.split_at(MOST_ROWS);
+                left = rest;
+                (!rows.is_empty()).then(|| Self { group: group.clone(), rows })
+            })
+        })
     }
 }
 

@@ -67,6 +67,22 @@ async fn footers_that_claim_what_cannot_be(#[case] footer: &[u8], #[case] says: 
     assert!(error.starts_with("f.parquet: malformed: ") && error.ends_with(says), "{error}");
 }
 
+#[rstest]
+#[case::many(1 << 34, true)]
+#[case::too_many((1 << 34) + 1, false)]
+#[case::negative(-1, false)]
+fn a_row_group_has_only_so_many_rows(#[case] rows: i64, #[case] possible: bool) {
+    let parquet = parquet(&write(&[("x", numbers(3))], WriterProperties::builder()));
+    let group = parquet.row_group(0).clone();
+    let chunk = group.column(0).clone().into_builder().set_num_values(rows).build().unwrap();
+    let group = group.into_builder().set_num_rows(rows).set_column_metadata(vec![chunk]).build().unwrap();
+    let parquet = parquet.into_builder().set_row_groups(vec![group]).build();
+    match FragmentMetadata::try_new("f.parquet".into(), parquet) {
+        Ok(metadata) => assert!(possible && metadata.rows() == rows as u64),
+        Err(error) => assert!(!possible && error.to_string().ends_with(&format!("{rows} rows")), "{error}"),
+    }
+}
+
 /// The parquet crate recurses as deep as a schema is, and a stack that is too short ends the process.
 #[rstest]
 #[case::deep(120, None)]

@@ -77,8 +77,9 @@ impl<'a> Lookup<'a> {
 
     /// Appends some rows of a page, as ranges counted in it.
     pub fn page(&mut self, page: &Page, max_def_level: i16, rows: &RowRanges<RowGroupRows>) -> Result<()> {
-        let count = page.num_values() as usize;
-        if rows.span().is_some_and(|span| span.end > count as u64) {
+        // What a page says of itself may be far more than is asked for.
+        let Some(count) = rows.span().map(|span| span.end as usize) else { return Ok(()) };
+        if count > page.num_values() as usize {
             return Err(damaged("a page ends before its rows do"));
         }
         if !matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY) {
@@ -116,26 +117,74 @@ impl<'a> Lookup<'a> {
         // So that a code of up to eight bits is looked up without a check of its own.
         let mut small = [BEYOND; 256];
         small.iter_mut().zip(entries).for_each(|(small, entry)| *small = *entry);
-        let mut found = Vec::with_capacity(count);
+        let entry = |code: u32| entries.get(code as usize).copied().unwrap_or(BEYOND);
+        let mut found = Found::new(count);
         for run in Runs::new(data, width, count) {
-            match run.map_err(|Damaged| damaged("codes of a page end early"))? {
-                Run::Repeated(code, n) => {
-                    let entry = entries.get(code as usize).copied().unwrap_or(BEYOND);
-                    found.resize(found.len() + n, entry);
-                }
+            let sound = match run.map_err(|Damaged| damaged("codes of a page end early"))? {
+                Run::Repeated(code, n) => found.repeat(entry(code), n),
+                // Codes of no bits take no bytes, however many there are.
+                Run::Packed(_, n) if width == 0 => found.repeat(entry(0), n),
                 Run::Packed(bytes, n) if width <= 8 => {
-                    unpack(bytes, width, n, |code| found.push(small[usize::from(code as u8)]));
+                    unpack(bytes, width, n, |code| found.entries.push(small[usize::from(code as u8)]));
+                    found.settle(MANY)
                 }
-                Run::Packed(bytes, n) => unpack(bytes, width, n, |code| {
-                    found.push(entries.get(code as usize).copied().unwrap_or(BEYOND));
-                }),
-            }
+                Run::Packed(bytes, n) => {
+                    unpack(bytes, width, n, |code| found.entries.push(entry(code)));
+                    found.settle(MANY)
+                }
+            };
+            sound.ok_or_else(|| damaged("a code is beyond its dictionary"))?;
         }
-        pack(&found).ok_or_else(|| damaged("a code is beyond its dictionary"))
+        found.finish().ok_or_else(|| damaged("a code is beyond its dictionary"))
     }
 
     pub fn finish(mut self) -> BooleanBuffer {
         self.kept.finish()
+    }
+}
+
+/// From so many entries on they become bits.
+const MANY: usize = 64 << 10;
+
+/// The entries of codes, in order: bits for most of them, should they be many.
+struct Found {
+    bits: BooleanBufferBuilder,
+    /// Those that come after the bits.
+    entries: Vec<u8>,
+}
+
+impl Found {
+    /// None of `count` yet.
+    fn new(count: usize) -> Self {
+        Self { bits: BooleanBufferBuilder::new(0), entries: Vec::with_capacity(count.min(MANY)) }
+    }
+
+    /// Adds the same entry some times; `None` where it is [`BEYOND`], as everywhere here.
+    fn repeat(&mut self, entry: u8, times: usize) -> Option<()> {
+        if times < MANY {
+            self.entries.resize(self.entries.len() + times, entry);
+            return self.settle(MANY);
+        }
+        self.settle(1)?;
+        self.bits.append_n(times, entry == KEPT);
+        (entry != BEYOND).then_some(())
+    }
+
+    /// Makes bits of the entries, if there are so many of them.
+    fn settle(&mut self, many: usize) -> Option<()> {
+        if self.entries.len() >= many {
+            self.bits.append_buffer(&pack(&self.entries)?);
+            self.entries.clear();
+        }
+        Some(())
+    }
+
+    fn finish(mut self) -> Option<BooleanBuffer> {
+        if self.bits.is_empty() {
+            return pack(&self.entries);
+        }
+        self.settle(1)?;
+        Some(self.bits.finish())
     }
 }
 
@@ -175,7 +224,7 @@ fn parts(page: &Page, max_def_level: i16) -> Result<(Option<&[u8]>, &[u8])> {
 
 /// Which of a page's rows aren't NULL.
 fn validity(levels: &[u8], rows: usize) -> Result<NullBuffer> {
-    let mut bits = BooleanBufferBuilder::new(rows);
+    let mut bits = BooleanBufferBuilder::new(rows.min(8 * levels.len()));
     for run in Runs::new(levels, 1, rows) {
         append_bits(run.map_err(|Damaged| damaged("a page's levels end early"))?, &mut bits);
     }
@@ -269,5 +318,34 @@ mod tests {
         let table = CodeTable::new(&BooleanArray::from(values.to_vec())).unwrap();
         assert_eq!([false, true].map(|nullable| table.keeps_all(nullable)), all);
         assert_eq!([false, true].map(|nullable| table.keeps_none(nullable)), none);
+    }
+
+    /// More codes than entries are kept for, in runs long and short, and packed.
+    #[test]
+    fn many_codes() {
+        fn header(data: &mut Vec<u8>, mut header: usize) {
+            while header >= 0x80 {
+                data.push(header as u8 | 0x80);
+                header >>= 7;
+            }
+            data.push(header as u8);
+        }
+        let table = CodeTable::new(&BooleanArray::from(vec![true, false, true, false])).unwrap();
+        let (mut data, mut expect) = (vec![2], Vec::new());
+        for (code, times) in [(0, 3), (1, MANY + 5), (2, 7), (0, MANY - 1), (1, 2), (2, 2 * MANY)] {
+            header(&mut data, times << 1);
+            data.push(code);
+            expect.extend(std::iter::repeat_n(code % 2 == 0, times));
+            // Eight codes: 0, 1, 2, 0, and again.
+            header(&mut data, MANY / 4 << 1 | 1);
+            data.extend([0b0010_0100; MANY / 2]);
+            expect.extend([true, false, true, true].repeat(MANY / 2));
+        }
+        let rows = expect.len();
+        assert_eq!(Lookup::new(&table, 0).codes(&data, rows).unwrap(), BooleanBuffer::from(expect));
+        header(&mut data, MANY << 1);
+        data.push(3);
+        assert!(Lookup::new(&table, 0).codes(&data, rows).is_ok());
+        assert!(Lookup::new(&table, 0).codes(&data, rows + 1).is_err(), "a code beyond the dictionary");
     }
 }

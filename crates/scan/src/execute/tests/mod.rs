@@ -2,6 +2,7 @@
 
 //! Lowering and execution of a real file, against its rows.
 
+mod claims;
 mod fixture;
 
 use std::sync::{Arc, LazyLock};
@@ -526,7 +527,7 @@ fn operators_that_no_file_is_lowered_to_are_refused() {
     let bytes = PlanCodec::default().encode(&rows).unwrap();
     let unknown = PlanCodec::empty(ExprCodec::empty()).decode(&bytes).unwrap();
     let OpenFragment { fragment, metadata, segments, .. } = &FIXTURE.fragment;
-    let part = &Part::of(&RowRanges::all(ROWS as u64), metadata.row_groups())[0];
+    let part = &Part::of(&RowRanges::all(ROWS as u64), metadata.row_groups()).next().unwrap();
     let context = Context { path: &fragment.location, segments };
     let error = Prepared::new(&unknown, 0, part, None, context).unwrap_err().to_string();
     assert!(error.contains("can't run unknown(trommel.row_idx)"), "{error}");
