@@ -6,6 +6,7 @@
 //! are left out. What the rows depend on may not: any other damage is an error that names the file.
 
 mod cache;
+mod int96;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ const FOOTER: u64 = 8;
 const MAX_PAGE_INDEX: u64 = 256 << 20;
 
 /// What a file's footer and page indexes say.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FragmentMetadata {
     path: Path,
     parquet: Arc<ParquetMetaData>,

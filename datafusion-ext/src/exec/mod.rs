@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `plan` | the `ExecutionPlan` implementation |
 //! | `pushdown` | taking over filters, projections, limits and sort keys |
+//! | `extra` | columns of where a row is |
 //! | `statistics` | what is known of the output before a row is read |
 //! | `order` | whether an order can be promised |
 //! | `display`, `metrics`, `explain` | what EXPLAIN, EXPLAIN ANALYZE and `trommel inspect --plan` show |
@@ -22,6 +23,7 @@ mod display;
 mod execution;
 mod executions;
 mod explain;
+mod extra;
 mod filters;
 mod metrics;
 mod order;
@@ -37,7 +39,7 @@ mod window;
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, SchemaBuilder, SchemaRef};
+use arrow::datatypes::{SchemaBuilder, SchemaRef};
 use datafusion::common::{Result, plan_err};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
@@ -48,12 +50,12 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Evalu
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::{ColumnIndex, ColumnMap, OutputCol, TableCol};
 use trommel_planner::optimizer::ExpressionOptimizer;
-use trommel_scan::lower::ROW_NUMBER;
 
 pub use queue::{Queue, Sharing};
 pub(crate) use units::file_columns;
 
 use executions::Executions;
+use extra::Extra;
 use filters::StaticFilters;
 use order::Sequence;
 use statistics::ScanStatistics;
@@ -95,8 +97,8 @@ pub struct ScanContext {
 pub struct FilteredReadExec {
     snapshot: Arc<Snapshot>,
     projection: ColumnMap<OutputCol, TableCol>,
-    /// Whether a last output column numbers the rows.
-    numbers_rows: bool,
+    /// What is put out after these columns.
+    extra: Vec<Extra>,
     filters: StaticFilters,
     live: Vec<LiveFilter>,
     linked: bool,
@@ -130,7 +132,7 @@ impl FilteredReadExec {
         let partitions = partitions(&snapshot, &context);
         let filters = StaticFilters::new(&request.filters, context.optimizer);
         Ok(Self {
-            properties: properties(&snapshot, &projection, false, &sequence, partitions)?,
+            properties: properties(&snapshot, &projection, &[], &sequence, partitions)?,
             statistics: Arc::new(ScanStatistics::default()),
             executions: Arc::new(Executions::new(partitions)),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -141,7 +143,7 @@ impl FilteredReadExec {
             sharing: Sharing::Queue,
             snapshot,
             projection,
-            numbers_rows: false,
+            extra: Vec::new(),
             filters,
             sequence,
             partitions,
@@ -158,9 +160,10 @@ impl FilteredReadExec {
         &self.snapshot
     }
 
-    /// Whether the scan's rows can be read in two steps: it puts out all that pass its filters, without numbers.
+    /// Whether the scan's rows can be read in two steps: it puts out all that pass its filters, and columns of the
+    /// table alone.
     pub(crate) fn can_number_rows(&self) -> bool {
-        !self.numbers_rows && self.fetch.is_none()
+        self.extra.is_empty() && self.fetch.is_none()
     }
 
     /// The same scan putting out these columns and, last, the number of each row in the snapshot.
@@ -169,9 +172,10 @@ impl FilteredReadExec {
     /// When the table lacks a column.
     pub fn with_row_numbers(&self, columns: Vec<TableCol>) -> Result<Self> {
         let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, true, &self.sequence, self.partitions)?;
+        let extra = vec![Extra::RowNumber];
+        let properties = properties(&self.snapshot, &projection, &extra, &self.sequence, self.partitions)?;
         let statistics = Arc::default();
-        Ok(Self { projection, numbers_rows: true, properties, statistics, ..self.variant() })
+        Ok(Self { projection, extra, properties, statistics, ..self.variant() })
     }
 
     /// The table's schema, which live filters and static predicates index.
@@ -202,7 +206,7 @@ impl FilteredReadExec {
         Self {
             snapshot: Arc::clone(&self.snapshot),
             projection: self.projection.clone(),
-            numbers_rows: self.numbers_rows,
+            extra: self.extra.clone(),
             filters: self.filters.clone(),
             live: self.live.clone(),
             linked: self.linked,
@@ -235,15 +239,13 @@ fn partitions(snapshot: &Snapshot, context: &ScanContext) -> usize {
 fn properties(
     snapshot: &Snapshot,
     projection: &ColumnMap<OutputCol, TableCol>,
-    numbers_rows: bool,
+    extra: &[Extra],
     sequence: &Sequence,
     partitions: usize,
 ) -> Result<Arc<PlanProperties>> {
     let indices: Vec<_> = projection.targets().iter().map(|c| c.index()).collect();
     let mut schema = SchemaBuilder::from(snapshot.table.project(&indices)?);
-    if numbers_rows {
-        schema.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
-    }
+    extra.iter().for_each(|extra| schema.push(extra.field()));
     let schema = Arc::new(schema.finish());
     let order = sequence.promised.as_ref().and_then(|order| project_order(order, projection));
     let equivalences = EquivalenceProperties::new_with_orderings(schema, order);

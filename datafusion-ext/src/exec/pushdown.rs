@@ -64,7 +64,7 @@ impl FilteredReadExec {
         Ok(propagation.with_updated_node(Arc::new(Self { filters, live, statistics, ..self.variant() })))
     }
 
-    /// The scan of fewer columns, if the projection only picks columns under their names.
+    /// The scan of fewer columns, if the projection only picks columns of the table under their names.
     pub(super) fn take_projection(&self, projection: &ProjectionExec) -> Result<Option<Self>> {
         let picked = projection.expr().iter().map(|item| {
             let column = item.expr.downcast_ref::<Column>()?;
@@ -72,9 +72,9 @@ impl FilteredReadExec {
         });
         let Some(columns) = picked.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let projection = ColumnMap::new(columns);
-        let properties = properties(&self.snapshot, &projection, false, &self.sequence, self.partitions)?;
+        let properties = properties(&self.snapshot, &projection, &[], &self.sequence, self.partitions)?;
         let statistics = Arc::default();
-        Ok(Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() }))
+        Ok(Some(Self { projection, extra: Vec::new(), properties, statistics, ..self.variant() }))
     }
 
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass

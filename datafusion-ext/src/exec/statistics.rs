@@ -46,8 +46,8 @@ impl FilteredReadExec {
     fn work_out(&self) -> Result<Statistics> {
         let table = self.with_filters(self.of_table());
         let columns = self.projection.targets().iter().map(|c| table.column_statistics[c.index()].clone());
-        let numbers = self.numbers_rows.then(ColumnStatistics::new_unknown);
-        let column_statistics: Vec<_> = columns.chain(numbers).collect();
+        let extra = self.extra.iter().map(|_| ColumnStatistics::new_unknown());
+        let column_statistics: Vec<_> = columns.chain(extra).collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
         let output =

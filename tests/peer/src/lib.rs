@@ -12,6 +12,7 @@
 //! | [`file`] | one file: its records, whether it runs |
 //! | [`engine`] | the two engines |
 //! | [`table`] | external Parquet tables that Trommel reads |
+//! | [`tpch`] | data that one of the files needs |
 //! | [`copied`] | tables in memory and of other formats, copied to files that Trommel reads |
 //! | [`run`] | running a file in one engine |
 //! | [`report`] | what a run found, for a reader and as the document |
@@ -36,6 +37,7 @@ pub mod folder;
 pub mod report;
 pub mod run;
 pub mod table;
+pub mod tpch;
 
 /// Which tables Trommel reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,9 @@ pub async fn run_all(
     mut done: impl FnMut(&str, &FileReport),
 ) -> Result<Report> {
     let (files, mut report) = plan.files(folder)?;
+    if files.iter().any(|file| file.name == tpch::TESTS) {
+        tpch::write_tables(&folder.home())?;
+    }
     let root: Arc<str> = folder.root().to_string_lossy().into();
     let tables = plan.tables;
     let runs = files.into_iter().map(|file| {

@@ -37,8 +37,8 @@ impl TableProviderFactory for PeerFactory {
         statement: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         let mut read = statement.clone();
-        // They say how DataFusion's Parquet format writes or scans; Trommel has options of its own.
-        read.options.retain(|key, _| !key.starts_with("format."));
+        // The others say how DataFusion's Parquet format writes or scans; Trommel has options of its own.
+        read.options.retain(|key, _| !key.starts_with("format.") || key == "format.binary_as_string");
         let trommel = self.trommel.create(session, &read).await?;
         Ok(Arc::new(PeerTable { trommel, statement: statement.clone(), scans: self.scans.clone() }))
     }
