@@ -101,7 +101,8 @@ async fn run(arguments: &Arguments, folder: &Folder, write: Option<PathBuf>) -> 
 
     let differences = Differences::listed(tables)?;
     if let Some(file) = write {
-        std::fs::write(&file, report.document(&differences)).with_context(|| file.display().to_string())?;
+        std::fs::write(&file, report.document(tables, &differences))
+            .with_context(|| file.display().to_string())?;
     }
     let shown = if arguments.verbose { Differences::default() } else { differences.clone() };
     shown.findings(&report).iter().for_each(|finding| println!("\n{finding}"));

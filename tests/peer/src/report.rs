@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Write};
 
+use crate::Tables;
 use crate::differences::Differences;
 use crate::file::Skipped;
 use crate::run::{FailureKind, Outcome};
@@ -147,16 +148,17 @@ impl Report {
         counts
     }
 
-    /// The document's part on this run, with the cause of each differing record.
-    pub fn document(&self, differences: &Differences) -> String {
+    /// The document on this run, with the cause of each differing record.
+    pub fn document(&self, tables: Tables, differences: &Differences) -> String {
         let mut text = String::new();
         // Writing to a string can't fail.
-        let _ = self.write_document(&mut text, differences);
+        let _ = self.write_document(&mut text, tables, differences);
         text
     }
 
-    fn write_document(&self, text: &mut String, differences: &Differences) -> fmt::Result {
-        writeln!(text, "{self}\n\n### Differing records\n")?;
+    fn write_document(&self, text: &mut String, tables: Tables, differences: &Differences) -> fmt::Result {
+        writeln!(text, "{}\n", head(tables))?;
+        writeln!(text, "{self}\n\n## Differing records\n")?;
         let mut causes: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (record, _) in self.records().filter(|(_, judged)| matches!(judged.kind, Kind::Differs(_))) {
             let cause = differences.cause(&record).unwrap_or("**unknown**");
@@ -167,11 +169,11 @@ impl Report {
             writeln!(text, "| {cause} | {} |", code(&records.into_iter().collect::<Vec<_>>()))?;
         }
 
-        writeln!(text, "\n### Errors of another text\n")?;
+        writeln!(text, "\n## Errors of another text\n")?;
         let other_text = self.records().filter(|(_, judged)| matches!(judged.kind, Kind::ErrorText(_)));
         writeln!(text, "{}.", code(&other_text.map(|(record, _)| record).collect::<Vec<_>>()))?;
 
-        writeln!(text, "\n### Files that ran\n")?;
+        writeln!(text, "\n## Files that ran\n")?;
         writeln!(
             text,
             "| file | records | scan Trommel | hold | other plan | other error text | differ | not judged |"
@@ -187,7 +189,7 @@ impl Report {
 
         writeln!(
             text,
-            "\n### Data that wasn't there\n\nRecords that need it, directly or not, aren't judged.\n"
+            "\n## Data that wasn't there\n\nRecords that need it, directly or not, aren't judged.\n"
         )?;
         let mut needed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (name, file) in &self.files {
@@ -200,12 +202,36 @@ impl Report {
             writeln!(text, "| `{path}` | {} |", code(&files))?;
         }
 
-        writeln!(text, "\n### Files that were skipped")?;
+        writeln!(text, "\n## Files that were skipped")?;
         for (reason, files) in &self.skipped {
             writeln!(text, "\n{} files: {}.\n\n{}", files.len(), reason.reason(), code(files))?;
         }
         Ok(())
     }
+}
+
+fn head(tables: Tables) -> String {
+    let (title, made) = match tables {
+        Tables::External => {
+            ("", "each `CREATE EXTERNAL TABLE … STORED AS PARQUET` making a table that Trommel reads")
+        }
+        Tables::All => (
+            ", all tables",
+            "Trommel reading every table: external Parquet tables themselves, tables in memory and of other formats as \
+             Parquet files that they are copied to",
+        ),
+    };
+    format!(
+        "# DataFusion's own SQL tests on Trommel{title}\n\nThe SQL tests of DataFusion 55.2.0, with {made}. Each file \
+         also ran as it is: records that fail then too, mostly for want of data, are not judged. Of `EXPLAIN` only errors \
+         count. Queries without `ORDER BY` {}. INSERT is left to DataFusion's own table, so that what it wrote is read. \
+         Written by the program of `tests/peer` (CONTRIBUTING.md), with `parquet-testing` and without a checkout of \
+         DataFusion.",
+        match tables {
+            Tables::External => "are compared as the file says",
+            Tables::All => "are compared as sets of rows",
+        }
+    )
 }
 
 fn code(words: &[String]) -> String {
