@@ -130,8 +130,8 @@ impl Extra {
         match self {
             Self::RowNumber(first) => Ok(RowIdxPlan::try_new(first, rows)?.into()),
             Self::FileName => {
-                let path = ScalarValue::from(fragment.fragment.location.as_ref());
-                constant(path, rows)
+                let path = fragment.fragment.location.to_string();
+                constant(ScalarValue::Utf8(Some(path)), rows)
             }
         }
     }
@@ -199,15 +199,14 @@ impl ReadPlan {
 /// The plan of the output: some of a table's columns, pushed down, and extra ones.
 fn projection(table: &PlanRef, output: Output<'_>, fragment: &OpenFragment) -> Result<PlanRef, PlanError> {
     let session = PushdownSession::default();
-    let plan = |column: &TableCol| {
-        let plan = table.child(column.0)?;
-        plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval))
-    };
+    let pushed =
+        |plan: &PlanRef| plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval));
+    let plan = |column: &TableCol| pushed(table.child(column.0)?);
     let mut plans = output.columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
     let shapes = table.children().shapes();
     let mut fields: Vec<_> = output.columns.iter().map(|c| Arc::clone(&shapes[c.0].field)).collect();
     for &extra in output.extra {
-        let plan = extra.plan(fragment)?;
+        let plan = pushed(&extra.plan(fragment)?)?;
         fields.push(Arc::new(plan.field().as_ref().clone().with_name(extra.name())));
         plans.push(plan);
     }

@@ -108,7 +108,7 @@ impl ExecutionPlan for FilteredReadExec {
         projection: &ProjectionExec,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         Ok(match self.take_projection(projection)? {
-            Some(scan) => Some(Arc::new(scan)),
+            Some(scan) => Some(Arc::new(scan) as _),
             None => self.tell_where_rows_are(projection)?,
         })
     }
