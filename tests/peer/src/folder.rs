@@ -43,9 +43,9 @@ impl Folder {
         let root = temporary.path().canonicalize()?;
         let folder = Self { temporary, root };
         let packages = packages()?;
-        let package = package(&packages, "datafusion-sqllogictest")?;
+        let tests = package(&packages, "datafusion-sqllogictest")?;
         for part in ["test_files", "data"] {
-            copy(&package.join(part), &folder.home().join(part))?;
+            copy(&tests.join(part), &folder.home().join(part))?;
         }
 
         let of_checkout = |part: &str| data.checkout.as_ref().map(|checkout| checkout.join(part));
