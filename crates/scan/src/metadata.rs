@@ -27,6 +27,7 @@ use trommel_planner::index::FragmentCol;
 use trommel_planner::plan::FieldPath;
 
 pub use cache::MetadataCache;
+pub use int96::is_utc;
 
 use crate::ScanError;
 use crate::fragment::Fragment;

@@ -10,6 +10,7 @@ use datafusion::catalog::Session;
 use datafusion::common::{Result, config_err, plan_err};
 use object_store::path::Path;
 use trommel_scan::adapt::union_schemas;
+use trommel_scan::metadata::is_utc;
 
 use super::options::TableOptions;
 
@@ -80,7 +81,7 @@ pub fn infer(
 /// `coerce_int96_tz`): timestamps of another unit than nanoseconds, which end in the year 2262.
 ///
 /// # Errors
-/// An unknown unit.
+/// An unknown unit, or a zone other than UTC.
 pub fn int96(session: &dyn Session) -> Result<Option<DataType>> {
     let options = &session.config_options().execution.parquet;
     let Some(unit) = &options.coerce_int96 else { return Ok(None) };
@@ -91,8 +92,12 @@ pub fn int96(session: &dyn Session) -> Result<Option<DataType>> {
         "s" => TimeUnit::Second,
         _ => return config_err!("coerce_int96 can't be \"{unit}\": expected ns, us, ms or s"),
     };
-    let zone = options.coerce_int96_tz.as_deref().map(Into::into);
-    Ok(Some(DataType::Timestamp(unit, zone)))
+    match options.coerce_int96_tz.as_deref() {
+        Some(zone) if !is_utc(zone) => {
+            config_err!("coerce_int96_tz can't be \"{zone}\": INT96 is read in UTC or without a zone")
+        }
+        zone => Ok(Some(DataType::Timestamp(unit, zone.map(Into::into)))),
+    }
 }
 
 /// The schema with the columns of some types as other types.
@@ -188,6 +193,8 @@ mod tests {
         let milliseconds = |zone| DataType::Timestamp(TimeUnit::Millisecond, zone);
         assert_eq!(read("ms", None).unwrap(), Some(milliseconds(None)));
         assert_eq!(read("ms", Some("UTC")).unwrap(), Some(milliseconds(Some("UTC".into()))));
+        let error = read("ms", Some("Europe/Rome")).unwrap_err().to_string();
+        assert!(error.contains("\"Europe/Rome\": INT96 is read in UTC"), "{error}");
         assert!(read("day", None).unwrap_err().to_string().contains("\"day\": expected ns, us, ms or s"));
     }
 

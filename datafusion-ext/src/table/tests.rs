@@ -409,14 +409,19 @@ async fn put_int96(store: &Arc<InMemory>, path: &str) {
 }
 
 #[rstest]
-#[case::as_the_session_says("", true)]
-#[case::as_declared("(t TIMESTAMP(3), s STRUCT<i INT, t TIMESTAMP(3)>)", false)]
+#[case::as_the_session_says("", &["coerce_int96 = 'ms'"], "Timestamp(ms)")]
+#[case::in_utc("", &["coerce_int96 = 'ms'", "coerce_int96_tz = 'UTC'"], "Timestamp(ms, \"UTC\")")]
+#[case::as_declared("(t TIMESTAMP(3), s STRUCT<i INT, t TIMESTAMP(3)>)", &[], "Timestamp(ms)")]
 #[tokio::test]
-async fn int96_is_read_in_the_unit_wanted(#[case] declared: &str, #[case] coerced: bool) {
+async fn int96_is_read_in_the_unit_wanted(
+    #[case] declared: &str,
+    #[case] settings: &[&str],
+    #[case] data_type: &str,
+) {
     let fixture = Fixture::new();
     put_int96(&fixture.memory, "t/1.parquet").await;
-    if coerced {
-        fixture.context.sql("SET datafusion.execution.parquet.coerce_int96 = 'ms'").await.unwrap();
+    for setting in settings {
+        fixture.context.sql(&format!("SET datafusion.execution.parquet.{setting}")).await.unwrap();
     }
     let sql = format!("CREATE EXTERNAL TABLE t {declared} STORED AS TROMMEL LOCATION 'memory:///t/'");
     fixture.sql(&sql).await.unwrap();
@@ -424,7 +429,7 @@ async fn int96_is_read_in_the_unit_wanted(#[case] declared: &str, #[case] coerce
                WHERE t > '3000-01-01' AND s['t'] > '3000-01-01'";
     let rows = fixture.context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = arrow::util::pretty::pretty_format_batches(&rows).unwrap().to_string();
-    assert_eq!(text.matches("Timestamp(ms)").count(), 2, "{text}");
+    assert_eq!(text.matches(data_type).count(), 2, "{text}");
     assert_eq!(text.matches("9999-12-31T01:00:00").count(), 2, "{text}");
     assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1, "{text}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
-use datafusion::common::{Constraints, Result};
+use datafusion::common::{Constraints, Result, exec_err};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
@@ -40,7 +40,9 @@ impl TableProviderFactory for PeerFactory {
         // The others say how DataFusion's Parquet format writes or scans; Trommel has options of its own.
         read.options.retain(|key, _| !key.starts_with("format.") || key == "format.binary_as_string");
         let trommel = self.trommel.create(session, &read).await?;
-        Ok(Arc::new(PeerTable { trommel, statement: statement.clone(), scans: self.scans.clone() }))
+        // Made now, as a test expects: DataFusion checks some things of the files that there are at this moment.
+        let stock = ListingTableFactory::new().create(session, statement).await;
+        Ok(Arc::new(PeerTable { trommel, stock, scans: self.scans.clone() }))
     }
 }
 
@@ -49,7 +51,8 @@ impl TableProviderFactory for PeerFactory {
 #[derive(Debug)]
 struct PeerTable {
     trommel: Arc<dyn TableProvider>,
-    statement: CreateExternalTable,
+    /// What is written to; an error for tables that DataFusion doesn't make.
+    stock: Result<Arc<dyn TableProvider>>,
     scans: Scans,
 }
 
@@ -96,7 +99,9 @@ impl TableProvider for PeerTable {
         input: Arc<dyn ExecutionPlan>,
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let stock = ListingTableFactory::new().create(session, &self.statement).await?;
-        stock.insert_into(session, input, operation).await
+        match &self.stock {
+            Ok(stock) => stock.insert_into(session, input, operation).await,
+            Err(error) => exec_err!("DataFusion has no such table: {error}"),
+        }
     }
 }

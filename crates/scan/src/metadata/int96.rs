@@ -56,7 +56,8 @@ impl FragmentMetadata {
 enum Wanted<'a> {
     /// As this type, wherever it is.
     Everywhere(&'a DataType),
-    /// As its counterpart in this field of the table: timestamps in the same unit. A zone is left to the cast.
+    /// As its counterpart in this field of the table: timestamps in the same unit. What is declared in a zone is
+    /// cast to it, as from the times of a zone's clocks, save UTC, where that is the instant itself.
     Like(&'a Field),
 }
 
@@ -92,11 +93,18 @@ impl<'a> Wanted<'a> {
         match self {
             Self::Everywhere(data_type) => Some(data_type.clone()),
             Self::Like(table) => match table.data_type() {
-                DataType::Timestamp(unit, _) => Some(DataType::Timestamp(*unit, None)),
+                DataType::Timestamp(unit, zone) => {
+                    Some(DataType::Timestamp(*unit, zone.clone().filter(|zone| is_utc(zone))))
+                }
                 _ => None,
             },
         }
     }
+}
+
+/// Whether a zone of this name is UTC, in which INT96 is.
+pub fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "+00:00")
 }
 
 /// The field with its INT96 leaves as wanted; `leaf` is its first leaf, and becomes the one after its last.
