@@ -6,6 +6,7 @@
 //! and pages, so that there is something to leave out.
 
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +15,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use async_trait::async_trait;
 use datafusion::catalog::{MemTable, SchemaProvider, Session, TableProvider};
-use datafusion::common::{Constraints, DFSchemaRef, DataFusionError, Result};
+use datafusion::common::{Constraints, DFSchemaRef, DataFusionError, Result, not_impl_err};
 use datafusion::datasource::listing::ListingTable;
 use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -91,7 +92,9 @@ async fn write(table: &Arc<dyn TableProvider>, session: &dyn Session, folder: &P
     fs::create_dir_all(folder).map_err(external)?;
     for (index, batches) in partitions.iter().enumerate() {
         let file = File::create(folder.join(format!("{index}.parquet"))).map_err(external)?;
-        write_file(file, table.schema(), batches)?;
+        // The writer panics at types that Parquet has no counterpart of.
+        let written = catch_unwind(AssertUnwindSafe(|| write_file(file, table.schema(), batches)));
+        written.unwrap_or_else(|_| not_impl_err!("Parquet has no such type"))?;
     }
     Ok(())
 }
