@@ -106,6 +106,7 @@ impl OpenFragment {
         table: &SchemaRef,
         partition_fields: usize,
     ) -> Result<Self, ScanError> {
+        let metadata = metadata.with_int96_for(table);
         let values = &fragment.partition_values;
         let adaptation =
             Adaptation::try_new(&fragment.location, table, metadata.schema(), partition_fields, values)?;

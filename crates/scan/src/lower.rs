@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, FieldRef, Fields, Schema};
+use datafusion_common::ScalarValue;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{Cast, GetItem};
 use trommel_planner::index::{ColumnPath, FragmentCol, TableCol};
@@ -57,10 +58,7 @@ fn lower_column(
     let no_such_column = || PlanError::NoSuchChild { child: table_column.0, children: table.fields().len() };
     let wanted = table.fields().get(table_column.0).ok_or_else(no_such_column)?;
     match adaptation.source(table_column).ok_or_else(no_such_column)? {
-        ColumnSource::Constant(value) => {
-            let value = BoundExpression::literal(value.clone());
-            Ok(ExpressionScanPlan::try_new(value, PackPlan::empty(metadata.rows()).into())?.into())
-        }
+        ColumnSource::Constant(value) => constant(value.clone(), metadata.rows()),
         ColumnSource::RowNumbers => {
             let numbers = PlanRef::from(RowIdxPlan::try_new(0, metadata.rows())?);
             let number = BoundExpression::root(Arc::clone(numbers.field()));
@@ -80,6 +78,12 @@ fn lower_column(
             Ok(ExpressionScanPlan::try_new(cast, values)?.into())
         }
     }
+}
+
+/// The plan of the same value in every row.
+fn constant(value: ScalarValue, rows: u64) -> Result<PlanRef, PlanError> {
+    let value = BoundExpression::literal(value);
+    Ok(ExpressionScanPlan::try_new(value, PackPlan::empty(rows).into())?.into())
 }
 
 /// The plan of a file column: one segment for each row group.
@@ -104,13 +108,46 @@ fn row_groups(
 pub struct Output<'a> {
     /// Columns of the table and fields below them, in output order, repeated ones included.
     pub columns: &'a [ColumnPath],
-    /// Whether a last column numbers the rows, and what the fragment's first row gets: with the rows of
-    /// the fragments before it, the numbers are [`TableRows`](trommel_planner::rows::TableRows).
-    pub numbered_from: Option<u64>,
+    /// What comes after them.
+    pub extra: &'a [Extra],
+}
+
+/// A column of where each row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// The number of each row, where the fragment's first row gets this. With the rows of the fragments before
+    /// it, the numbers are [`TableRows`](trommel_planner::rows::TableRows).
+    RowNumber(u64),
+    /// The path of the file, the same for each row.
+    FileName,
+}
+
+impl Extra {
+    fn name(self) -> &'static str {
+        match self {
+            Self::RowNumber(_) => ROW_NUMBER,
+            Self::FileName => FILE_NAME,
+        }
+    }
+
+    /// The plan of the column, for a fragment.
+    fn plan(self, fragment: &OpenFragment) -> Result<PlanRef, PlanError> {
+        let rows = fragment.metadata.rows();
+        match self {
+            Self::RowNumber(first) => Ok(RowIdxPlan::try_new(first, rows)?.into()),
+            Self::FileName => {
+                let path = fragment.fragment.location.to_string();
+                constant(ScalarValue::Utf8(Some(path)), rows)
+            }
+        }
+    }
 }
 
 /// The name of the column that numbers the rows.
 pub const ROW_NUMBER: &str = "_row";
+
+/// The name of the column of the file's path.
+pub const FILE_NAME: &str = "_file";
 
 /// What one scan runs over a fragment; made once for each fragment.
 #[derive(Debug)]
@@ -133,7 +170,7 @@ impl ReadPlan {
         conjuncts: &[(BoundExpression, Arc<StepCounts>)],
     ) -> Result<Self, ScanError> {
         let table = lower(fragment)?;
-        let projection = projection(&table, output).map_err(|e| plan_error(fragment, e))?;
+        let projection = projection(&table, output, fragment).map_err(|e| plan_error(fragment, e))?;
         let mut plan = Self { table, steps: Vec::new(), projection };
         let steps = conjuncts.iter().map(|(conjunct, counts)| plan.step(conjunct, counts));
         plan.steps = steps.collect::<Result<_, _>>().map_err(|e| plan_error(fragment, e))?;
@@ -165,16 +202,17 @@ impl ReadPlan {
     }
 }
 
-/// The plan of the output: some of a table's columns and their fields, pushed down.
-fn projection(table: &PlanRef, output: Output<'_>) -> Result<PlanRef, PlanError> {
+/// The plan of the output: some of a table's columns and their fields, pushed down, and extra ones.
+fn projection(table: &PlanRef, output: Output<'_>, fragment: &OpenFragment) -> Result<PlanRef, PlanError> {
     let session = PushdownSession::default();
+    let pushed =
+        |plan: &PlanRef| plan.downcast().map_or_else(|| Ok(plan.clone()), |eval| session.optimize(&eval));
     let plan = |path: &ColumnPath| {
-        let column = table.child(path.column.0)?;
-        if !path.fields.is_empty() {
-            let field = GetItem::at(BoundExpression::root(Arc::clone(table.field())), path)?;
-            return session.optimize(&ExpressionScanPlan::try_new(field, table.clone())?);
+        if path.fields.is_empty() {
+            return pushed(table.child(path.column.0)?);
         }
-        column.downcast().map_or_else(|| Ok(column.clone()), |eval| session.optimize(&eval))
+        let field = GetItem::at(BoundExpression::root(Arc::clone(table.field())), path)?;
+        session.optimize(&ExpressionScanPlan::try_new(field, table.clone())?)
     };
     let mut plans = output.columns.iter().map(plan).collect::<Result<Vec<_>, PlanError>>()?;
     let shapes = table.children().shapes();
@@ -183,10 +221,10 @@ fn projection(table: &PlanRef, output: Output<'_>) -> Result<PlanRef, PlanError>
         false => Arc::clone(plan.field()),
     };
     let mut fields: Vec<_> = output.columns.iter().zip(&plans).map(field).collect();
-    if let Some(first) = output.numbered_from {
-        let numbers = PlanRef::from(RowIdxPlan::try_new(first, table.rows())?);
-        fields.push(Arc::new(numbers.field().as_ref().clone().with_name(ROW_NUMBER)));
-        plans.push(numbers);
+    for &extra in output.extra {
+        let plan = pushed(&extra.plan(fragment)?)?;
+        fields.push(Arc::new(plan.field().as_ref().clone().with_name(extra.name())));
+        plans.push(plan);
     }
     Ok(PackPlan::try_new(Fields::from(fields), table.rows(), plans.into())?.into())
 }

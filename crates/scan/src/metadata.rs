@@ -6,6 +6,7 @@
 //! are left out. What the rows depend on may not: any other damage is an error that names the file.
 
 mod cache;
+mod int96;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,6 +30,7 @@ use trommel_planner::plan::FieldPath;
 use trommel_planner::pruning::{Level, ZoneColumn};
 
 pub use cache::MetadataCache;
+pub use int96::is_utc;
 
 use crate::ScanError;
 use crate::fragment::Fragment;
@@ -46,7 +48,7 @@ const MAX_PAGE_INDEX: u64 = 256 << 20;
 const MOST_ROWS: i64 = 1 << 34;
 
 /// What a file's footer and page indexes say.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FragmentMetadata {
     path: Path,
     parquet: Arc<ParquetMetaData>,
@@ -61,11 +63,21 @@ pub struct FragmentMetadata {
     /// Whether any chunk has a Bloom filter.
     has_blooms: bool,
     /// What was made of the leaves' statistics.
-    zones: Mutex<HashMap<LeafZones, Option<Arc<ZoneColumn>>>>,
+    zones: ZoneCache,
 }
 
 /// The zones of a leaf: its number, the type of its bounds, and how fine they are.
 pub(crate) type LeafZones = (usize, DataType, Level);
+
+/// Zones made once. A copy has none: it is made to read leaves as other types.
+#[derive(Debug, Default)]
+struct ZoneCache(Mutex<HashMap<LeafZones, Option<Arc<ZoneColumn>>>>);
+
+impl Clone for ZoneCache {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
 
 impl FragmentMetadata {
     /// Reads a fragment's footer, then its page indexes where they are readable.
@@ -280,12 +292,12 @@ impl FragmentMetadata {
         which: LeafZones,
         make: impl FnOnce() -> Option<ZoneColumn>,
     ) -> Option<Arc<ZoneColumn>> {
-        if let Some(known) = self.zones.lock().get(&which) {
+        if let Some(known) = self.zones.0.lock().get(&which) {
             return known.clone();
         }
         // Not under the lock: two who ask at once may both convert, and get equal zones.
         let zones = make().map(Arc::new);
-        self.zones.lock().entry(which).or_insert(zones).clone()
+        self.zones.0.lock().entry(which).or_insert(zones).clone()
     }
 
     /// The Arrow type of a leaf.

@@ -78,8 +78,8 @@ pub struct Execution {
     survivors: Survivors,
     /// The generation of the live filters at the start.
     first_generation: u64,
-    /// The number of each fragment's first row, where rows are numbered.
-    first_rows: Option<Vec<u64>>,
+    /// The number of each fragment's first row.
+    first_rows: Vec<u64>,
     blooms: Blooms,
     /// The columns of which the static filters ask for values.
     sought: Vec<ColumnPath>,
@@ -134,7 +134,7 @@ impl Execution {
             costs: RowCosts::new(snapshot, &projection),
             survivors: Survivors::default(),
             first_generation: live.generation(),
-            first_rows: scan.numbers_rows.then(|| snapshot.first_rows()),
+            first_rows: snapshot.first_rows(),
             blooms: Blooms::new(snapshot),
             proven_suffice: proven.is_some(),
             sought: prune.into_iter().flat_map(PrunePredicate::sought).cloned().collect(),
@@ -168,8 +168,9 @@ impl Execution {
             let filters = self.filters.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;
             let conjuncts: Vec<_> =
                 filters.conjuncts.iter().cloned().zip(self.counts.iter().cloned()).collect();
-            let numbered_from = self.first_rows.as_ref().map(|first| first[morsel.fragment]);
-            let output = Output { columns: &self.projection, numbered_from };
+            let first_row = self.first_rows[morsel.fragment];
+            let extra: Vec<_> = self.scan.extra.iter().map(|extra| extra.in_fragment(first_row)).collect();
+            let output = Output { columns: &self.projection, extra: &extra };
             Ok(ReadPlan::new(&self.fragment(morsel).open, output, &conjuncts)?)
         });
         plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))

@@ -7,6 +7,7 @@
 //! | `plan` | the `ExecutionPlan` implementation |
 //! | `pushdown` | taking over filters, projections, limits and sort keys |
 //! | `projection` | what is put out: columns and fields below them |
+//! | `extra` | columns of where a row is |
 //! | `statistics` | what is known of the output before a row is read |
 //! | `order` | whether an order can be promised |
 //! | `display`, `metrics`, `explain` | what EXPLAIN, EXPLAIN ANALYZE and `trommel inspect --plan` show |
@@ -25,6 +26,7 @@ mod display;
 mod execution;
 mod executions;
 mod explain;
+mod extra;
 mod filters;
 mod metrics;
 mod order;
@@ -41,7 +43,7 @@ mod window;
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, SchemaBuilder, SchemaRef};
+use arrow::datatypes::{SchemaBuilder, SchemaRef};
 use datafusion::common::Result;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::PlanProperties;
@@ -49,13 +51,13 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Evalu
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use trommel_planner::index::TableCol;
 use trommel_planner::optimizer::ExpressionOptimizer;
-use trommel_scan::lower::ROW_NUMBER;
 
 pub use projection::Projection;
 pub use queue::{Queue, Sharing};
 pub(crate) use units::file_leaves;
 
 use executions::Executions;
+use extra::Extra;
 use filters::StaticFilters;
 use order::Sequence;
 use statistics::ScanStatistics;
@@ -97,8 +99,8 @@ pub struct ScanContext {
 pub struct FilteredReadExec {
     snapshot: Arc<Snapshot>,
     projection: Projection,
-    /// Whether a last output column numbers the rows.
-    numbers_rows: bool,
+    /// What is put out after these columns.
+    extra: Vec<Extra>,
     filters: StaticFilters,
     live: Vec<LiveFilter>,
     linked: bool,
@@ -126,7 +128,7 @@ impl FilteredReadExec {
         let partitions = partitions(&snapshot, &context);
         let filters = StaticFilters::new(&request.filters, context.optimizer);
         Ok(Self {
-            properties: properties(&projection, false, &sequence, partitions),
+            properties: properties(&projection, &[], &sequence, partitions),
             statistics: Arc::new(ScanStatistics::default()),
             executions: Arc::new(Executions::new(partitions)),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -137,7 +139,7 @@ impl FilteredReadExec {
             sharing: Sharing::Queue,
             snapshot,
             projection,
-            numbers_rows: false,
+            extra: Vec::new(),
             filters,
             sequence,
             partitions,
@@ -154,9 +156,10 @@ impl FilteredReadExec {
         &self.snapshot
     }
 
-    /// Whether the scan's rows can be read in two steps: it puts out all that pass its filters, without numbers.
+    /// Whether the scan's rows can be read in two steps: it puts out all that pass its filters, and columns of the
+    /// table alone.
     pub(crate) fn can_number_rows(&self) -> bool {
-        !self.numbers_rows && self.fetch.is_none()
+        self.extra.is_empty() && self.fetch.is_none()
     }
 
     /// The same scan putting out these of its columns and, last, the number of each row in the snapshot.
@@ -165,9 +168,10 @@ impl FilteredReadExec {
     /// When there is no such column.
     pub fn with_row_numbers(&self, columns: &[usize]) -> Result<Self> {
         let projection = self.projection.select(columns)?;
-        let properties = properties(&projection, true, &self.sequence, self.partitions);
+        let extra = vec![Extra::RowNumber];
+        let properties = properties(&projection, &extra, &self.sequence, self.partitions);
         let statistics = Arc::default();
-        Ok(Self { projection, numbers_rows: true, properties, statistics, ..self.variant() })
+        Ok(Self { projection, extra, properties, statistics, ..self.variant() })
     }
 
     /// The table's schema, which live filters and static predicates index.
@@ -198,7 +202,7 @@ impl FilteredReadExec {
         Self {
             snapshot: Arc::clone(&self.snapshot),
             projection: self.projection.clone(),
-            numbers_rows: self.numbers_rows,
+            extra: self.extra.clone(),
             filters: self.filters.clone(),
             live: self.live.clone(),
             linked: self.linked,
@@ -230,14 +234,12 @@ fn partitions(snapshot: &Snapshot, context: &ScanContext) -> usize {
 
 fn properties(
     projection: &Projection,
-    numbers_rows: bool,
+    extra: &[Extra],
     sequence: &Sequence,
     partitions: usize,
 ) -> Arc<PlanProperties> {
     let mut schema = SchemaBuilder::from(projection.schema().as_ref());
-    if numbers_rows {
-        schema.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
-    }
+    extra.iter().for_each(|extra| schema.push(extra.field()));
     let schema = Arc::new(schema.finish());
     let order = sequence.promised.as_ref().and_then(|order| projection.order(order));
     let equivalences = EquivalenceProperties::new_with_orderings(schema, order);

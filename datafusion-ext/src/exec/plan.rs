@@ -107,7 +107,10 @@ impl ExecutionPlan for FilteredReadExec {
         &self,
         projection: &ProjectionExec,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        Ok(self.take_projection(projection).map(|scan| Arc::new(scan) as _))
+        Ok(match self.take_projection(projection) {
+            Some(scan) => Some(Arc::new(scan) as _),
+            None => self.tell_where_rows_are(projection)?,
+        })
     }
 
     fn gather_filters_for_pushdown(

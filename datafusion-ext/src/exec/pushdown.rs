@@ -63,13 +63,14 @@ impl FilteredReadExec {
         Ok(propagation.with_updated_node(Arc::new(Self { filters, live, statistics, ..self.variant() })))
     }
 
-    /// The scan that puts out what the projection does, if that only picks and names columns and fields of them.
+    /// The scan that puts out what the projection does, if that only picks and names columns of
+    /// the table and fields of them.
     pub(super) fn take_projection(&self, projection: &ProjectionExec) -> Option<Self> {
         let (items, schema) = (projection.expr(), projection.schema());
         let projection = self.projection.pick(items, &schema, &self.snapshot.table)?;
-        let properties = properties(&projection, false, &self.sequence, self.partitions);
+        let properties = properties(&projection, &[], &self.sequence, self.partitions);
         let statistics = Arc::default();
-        Some(Self { projection, numbers_rows: false, properties, statistics, ..self.variant() })
+        Some(Self { projection, extra: Vec::new(), properties, statistics, ..self.variant() })
     }
 
     /// The scan that stops after so many rows. `None` when it listens to live filters: which rows pass

@@ -49,8 +49,8 @@ impl FilteredReadExec {
             true => table.column_statistics[path.column.0].clone(),
             false => self.of_field(path),
         });
-        let numbers = self.numbers_rows.then(ColumnStatistics::new_unknown);
-        let column_statistics: Vec<_> = columns.chain(numbers).collect();
+        let extra = self.extra.iter().map(|_| ColumnStatistics::new_unknown());
+        let column_statistics: Vec<_> = columns.chain(extra).collect();
         let sizes = column_statistics.iter().map(|c| c.byte_size);
         let total = sizes.reduce(|a, b| a.add(&b)).unwrap_or(Precision::Exact(0));
         let output =

@@ -322,7 +322,7 @@ impl Fetcher {
         let fragment = &self.fetch.snapshot.fragments[piece.fragment];
         let columns = self.fetch.columns.chunks(self.group_columns).nth(group).unwrap_or_default();
         let plan = self.plans[piece.fragment][group].get_or_init(|| {
-            let output = Output { columns, numbered_from: None };
+            let output = Output { columns, extra: &[] };
             Ok(ReadPlan::new(&fragment.open, output, &[])?)
         });
         let plan = plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))?;

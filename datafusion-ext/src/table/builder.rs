@@ -128,7 +128,7 @@ impl TrommelTableBuilder {
                 let infer = self.options.infer_partitions.unwrap_or(session_infers);
                 let partitions =
                     if declared.is_empty() && infer { partitions::infer(&files)? } else { declared };
-                (infer_columns(&files, &partitions, session).await?, partitions)
+                (infer_columns(&files, &partitions, session, &self.options).await?, partitions)
             }
         };
         let addresses = self.options.row_addresses.then(|| schema::row_addresses(&columns, &partitions));
@@ -186,17 +186,22 @@ async fn infer_columns(
     files: &[ListedFile],
     partitions: &[FieldRef],
     session: &dyn Session,
+    options: &TableOptions,
 ) -> Result<SchemaRef> {
     let counters = Arc::new(IoCounters::default());
+    let int96 = schema::int96(session)?;
     let schema_of = async |file: &ListedFile| {
         let cache = metadata_cache(&file.store, session);
         let fragment = Fragment::new(file.meta.clone());
         let metadata = cache.get_or_load(&file.store, &fragment, &counters).await?;
-        Ok::<SchemaRef, ScanError>(Arc::clone(metadata.schema()))
+        Ok::<SchemaRef, ScanError>(match &int96 {
+            Some(as_type) => metadata.schema_with_int96(as_type),
+            None => Arc::clone(metadata.schema()),
+        })
     };
     let schemas = side_by_side(session, files.iter().map(schema_of).collect()).await?;
     let schemas: Vec<_> = files.iter().map(|file| &file.meta.location).zip(schemas).collect();
-    schema::infer(&schemas, partitions, session)
+    schema::infer(&schemas, partitions, session, options)
 }
 
 /// Constraints over the declared columns as constraints over the table, where partition columns come last.

@@ -26,6 +26,9 @@ pub struct TableOptions {
     /// Whether folders named `k=v` become partition columns where neither columns nor partitions are declared.
     /// Default `None`: as the session's `datafusion.execution.listing_table_factory_infer_partitions` says.
     pub infer_partitions: Option<bool>,
+    /// Whether binary columns found in files are read as text, for writers that don't mark text as such. Default
+    /// `None`: as the session's `datafusion.execution.parquet.binary_as_string` says.
+    pub binary_as_string: Option<bool>,
     /// Whether scans report their live filters to the plan. Hash joins build theirs only for a scan that
     /// does. Default `true`.
     pub report_live_filters: bool,
@@ -74,6 +77,7 @@ impl Default for TableOptions {
             distrust_statistics: false,
             file_extension: None,
             infer_partitions: None,
+            binary_as_string: None,
             report_live_filters: true,
             live_row_filters: LiveRowFilters::default(),
             late_fetch: LateFetch::default(),
@@ -112,6 +116,12 @@ const KNOWN: [Known; 7] = [
         default: "the session's listing_table_factory_infer_partitions",
         meaning: "make partition columns of undeclared k=v folders",
         set: |options, text| boolean(text).map(|value| options.infer_partitions = Some(value)),
+    },
+    Known {
+        name: "binary_as_string",
+        default: "the session's binary_as_string",
+        meaning: "read binary columns found in files as text",
+        set: |options, text| boolean(text).map(|value| options.binary_as_string = Some(value)),
     },
     Known {
         name: "report_live_filters",
@@ -235,6 +245,10 @@ mod tests {
     #[case::of_trommel(
         &[("trommel.infer_partitions", "false")],
         TableOptions { infer_partitions: Some(false), ..Default::default() }
+    )]
+    #[case::of_the_parquet_format(
+        &[("format.binary_as_string", "true")],
+        TableOptions { binary_as_string: Some(true), ..Default::default() }
     )]
     #[case::several(
         &[("format.file_extension", ".pq"), ("format.infer_partitions", "true")],

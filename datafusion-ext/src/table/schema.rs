@@ -6,12 +6,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::Session;
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, config_err, plan_err};
 use object_store::path::Path;
 use parquet::arrow::RowNumber;
 use trommel_scan::adapt::union_schemas;
+use trommel_scan::metadata::is_utc;
+
+use super::options::TableOptions;
 
 /// The columns that say where a row lies.
 #[derive(Debug)]
@@ -64,7 +67,7 @@ pub fn table_schema(
 ///
 /// A partition column hides a column of its name in the files. As the session asks, text and binary columns become
 /// views, and metadata is left out (`datafusion.execution.parquet.schema_force_view_types` and `skip_metadata`, both
-/// on unless changed).
+/// on unless changed); binary columns become text if the table's options, or else `binary_as_string`, say so.
 ///
 /// # Errors
 /// Two files, both named, where a column has types that don't go together.
@@ -72,6 +75,7 @@ pub fn infer(
     files: &[(&Path, SchemaRef)],
     partitions: &[FieldRef],
     session: &dyn Session,
+    table: &TableOptions,
 ) -> Result<SchemaRef> {
     let options = &session.config_options().execution.parquet;
     let read: Vec<(&Path, Schema)> = files
@@ -86,21 +90,58 @@ pub fn infer(
             (*path, Schema::new_with_metadata(fields.collect::<Vec<FieldRef>>(), metadata))
         })
         .collect();
-    let union = union_schemas(read.iter().map(|(path, schema)| (*path, schema)))?;
-    Ok(if options.schema_force_view_types { Arc::new(with_views(&union)) } else { union })
+    let mut union = union_schemas(read.iter().map(|(path, schema)| (*path, schema)))?;
+    if table.binary_as_string.unwrap_or(options.binary_as_string) {
+        union = Arc::new(with_types(&union, |data_type| match data_type {
+            DataType::Binary => Some(DataType::Utf8),
+            DataType::LargeBinary => Some(DataType::LargeUtf8),
+            DataType::BinaryView => Some(DataType::Utf8View),
+            _ => None,
+        }));
+    }
+    if options.schema_force_view_types {
+        union = Arc::new(with_types(&union, |data_type| match data_type {
+            DataType::Utf8 | DataType::LargeUtf8 => Some(DataType::Utf8View),
+            DataType::Binary | DataType::LargeBinary => Some(DataType::BinaryView),
+            _ => None,
+        }));
+    }
+    Ok(union)
 }
 
-/// The schema with text and binary columns as views, which decode and compare faster.
-fn with_views(schema: &Schema) -> Schema {
-    let view = |field: &FieldRef| -> FieldRef {
-        let view = match field.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            _ => return Arc::clone(field),
-        };
-        Arc::new(Field::clone(field).with_data_type(view))
+/// What columns of INT96 are read as, if the session says so (`datafusion.execution.parquet.coerce_int96` and
+/// `coerce_int96_tz`): timestamps of another unit than nanoseconds, which end in the year 2262.
+///
+/// # Errors
+/// An unknown unit, or a zone other than UTC.
+pub fn int96(session: &dyn Session) -> Result<Option<DataType>> {
+    let options = &session.config_options().execution.parquet;
+    let Some(unit) = &options.coerce_int96 else { return Ok(None) };
+    let unit = match unit.as_str() {
+        "ns" => TimeUnit::Nanosecond,
+        "us" => TimeUnit::Microsecond,
+        "ms" => TimeUnit::Millisecond,
+        "s" => TimeUnit::Second,
+        _ => return config_err!("coerce_int96 can't be \"{unit}\": expected ns, us, ms or s"),
     };
-    Schema::new_with_metadata(schema.fields().iter().map(view).collect::<Vec<_>>(), schema.metadata().clone())
+    match options.coerce_int96_tz.as_deref() {
+        Some(zone) if !is_utc(zone) => {
+            config_err!("coerce_int96_tz can't be \"{zone}\": INT96 is read in UTC or without a zone")
+        }
+        zone => Ok(Some(DataType::Timestamp(unit, zone.map(Into::into)))),
+    }
+}
+
+/// The schema with the columns of some types as other types.
+fn with_types(schema: &Schema, other: impl Fn(&DataType) -> Option<DataType>) -> Schema {
+    let retyped = |field: &FieldRef| match other(field.data_type()) {
+        Some(data_type) => Arc::new(Field::clone(field).with_data_type(data_type)),
+        None => Arc::clone(field),
+    };
+    Schema::new_with_metadata(
+        schema.fields().iter().map(retyped).collect::<Vec<_>>(),
+        schema.metadata().clone(),
+    )
 }
 
 #[cfg(test)]
@@ -148,7 +189,7 @@ mod tests {
         ];
         let partitions = [partitions::field("p", Int32)];
         let session = SessionContext::new().state();
-        let columns = infer(&files, &partitions, &session).unwrap();
+        let columns = infer(&files, &partitions, &session, &TableOptions::default()).unwrap();
         assert_eq!(columns, schema(&[("a", Int64), ("s", Utf8View), ("b", BinaryView)]));
     }
 
@@ -158,15 +199,52 @@ mod tests {
         let config =
             SessionConfig::new().set_bool("datafusion.execution.parquet.schema_force_view_types", false);
         let session = SessionContext::new_with_config(config).state();
-        let columns = infer(&[(&path, schema(&[("s", Utf8)]))], &[], &session).unwrap();
+        let files = [(&path, schema(&[("s", Utf8)]))];
+        let columns = infer(&files, &[], &session, &TableOptions::default()).unwrap();
         assert_eq!(columns, schema(&[("s", Utf8)]));
+    }
+
+    #[test]
+    fn binaries_are_text_as_the_session_or_the_table_says() {
+        let path = Path::from("1.parquet");
+        let text = |session: Option<bool>, table: Option<bool>| {
+            let mut config = SessionConfig::new();
+            if let Some(text) = session {
+                config = config.set_bool("datafusion.execution.parquet.binary_as_string", text);
+            }
+            let options = TableOptions { binary_as_string: table, ..TableOptions::default() };
+            let files = [(&path, schema(&[("b", BinaryView)]))];
+            let session = SessionContext::new_with_config(config).state();
+            infer(&files, &[], &session, &options).unwrap() == schema(&[("b", Utf8View)])
+        };
+        assert!(!text(None, None) && text(Some(true), None));
+        assert!(text(None, Some(true)) && !text(Some(true), Some(false)));
+    }
+
+    #[test]
+    fn the_session_tells_what_int96_is_read_as() {
+        let read = |unit: &str, zone: Option<&str>| {
+            let mut config = SessionConfig::new().set_str("datafusion.execution.parquet.coerce_int96", unit);
+            if let Some(zone) = zone {
+                config = config.set_str("datafusion.execution.parquet.coerce_int96_tz", zone);
+            }
+            int96(&SessionContext::new_with_config(config).state())
+        };
+        assert_eq!(int96(&SessionContext::new().state()).unwrap(), None);
+        let milliseconds = |zone| DataType::Timestamp(TimeUnit::Millisecond, zone);
+        assert_eq!(read("ms", None).unwrap(), Some(milliseconds(None)));
+        assert_eq!(read("ms", Some("UTC")).unwrap(), Some(milliseconds(Some("UTC".into()))));
+        let error = read("ms", Some("Europe/Rome")).unwrap_err().to_string();
+        assert!(error.contains("\"Europe/Rome\": INT96 is read in UTC"), "{error}");
+        assert!(read("day", None).unwrap_err().to_string().contains("\"day\": expected ns, us, ms or s"));
     }
 
     #[test]
     fn a_conflict_names_both_files() {
         let (one, two) = (Path::from("1.parquet"), Path::from("2.parquet"));
         let files = [(&one, schema(&[("a", DataType::Boolean)])), (&two, schema(&[("a", DataType::Date32)]))];
-        let error = infer(&files, &[], &SessionContext::new().state()).unwrap_err().to_string();
+        let session = SessionContext::new().state();
+        let error = infer(&files, &[], &session, &TableOptions::default()).unwrap_err().to_string();
         assert!(error.contains("1.parquet") && error.contains("2.parquet"), "{error}");
     }
 }

@@ -16,6 +16,10 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::ArrowWriter;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::Int96;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use rstest::rstest;
 use url::Url;
 
@@ -373,4 +377,59 @@ async fn queries(#[case] clause: &str, #[case] expected: &[&str]) {
         }
     }
     assert_eq!(rows, expected);
+}
+
+/// A file whose times, in a column and in a struct, are INT96: the epoch, and 9999-12-31T01:00.
+async fn put_int96(store: &Arc<InMemory>, path: &str) {
+    let message = "message m { optional int96 t; optional group s { optional int32 i; optional int96 t; } }";
+    let schema = Arc::new(parse_message_type(message).unwrap());
+    let (epoch, last, hour) = (2_440_588, 2_440_588 + 2_932_896, 3_600_000_000_000u64);
+    let int96 = |(day, nanos): (u32, u64)| Int96::from(vec![nanos as u32, (nanos >> 32) as u32, day]);
+    let times = [(epoch, 0), (last, hour)].map(int96);
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut level = 1;
+    while let Some(mut column) = group.next_column().unwrap() {
+        match column.untyped() {
+            ColumnWriter::Int32ColumnWriter(column) => {
+                column.write_batch(&[1, 2], Some(&[2, 2]), None).unwrap();
+            }
+            ColumnWriter::Int96ColumnWriter(column) => {
+                column.write_batch(&times, Some(&[level; 2]), None).unwrap();
+                level += 1;
+            }
+            _ => unreachable!("there are no others"),
+        }
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    store.put(&Path::parse(path).unwrap(), bytes.into()).await.unwrap();
+}
+
+#[rstest]
+#[case::as_the_session_says("", &["coerce_int96 = 'ms'"], "Timestamp(ms)")]
+#[case::in_utc("", &["coerce_int96 = 'ms'", "coerce_int96_tz = 'UTC'"], "Timestamp(ms, \"UTC\")")]
+#[case::as_declared("(t TIMESTAMP(3), s STRUCT<i INT, t TIMESTAMP(3)>)", &[], "Timestamp(ms)")]
+#[tokio::test]
+async fn int96_is_read_in_the_unit_wanted(
+    #[case] declared: &str,
+    #[case] settings: &[&str],
+    #[case] data_type: &str,
+) {
+    let fixture = Fixture::new();
+    put_int96(&fixture.memory, "t/1.parquet").await;
+    for setting in settings {
+        fixture.context.sql(&format!("SET datafusion.execution.parquet.{setting}")).await.unwrap();
+    }
+    let sql = format!("CREATE EXTERNAL TABLE t {declared} STORED AS TROMMEL LOCATION 'memory:///t/'");
+    fixture.sql(&sql).await.unwrap();
+    let sql = "SELECT arrow_typeof(t), t, arrow_typeof(s['t']), s['t'], s['i'] FROM t \
+               WHERE t > '3000-01-01' AND s['t'] > '3000-01-01'";
+    let rows = fixture.context.sql(sql).await.unwrap().collect().await.unwrap();
+    let text = arrow::util::pretty::pretty_format_batches(&rows).unwrap().to_string();
+    assert_eq!(text.matches(data_type).count(), 2, "{text}");
+    assert_eq!(text.matches("9999-12-31T01:00:00").count(), 2, "{text}");
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1, "{text}");
 }

@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 
 use arrow::array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringViewArray};
 use bytes::Bytes;
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{Candidates, ColumnPath};
+use trommel_planner::index::{ColumnPath, TableCol};
+use trommel_planner::pruning::Candidates;
 use trommel_planner::rows::RowRanges;
 
 use crate::file::File;

@@ -15,14 +15,14 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::file::metadata::ParquetMetaData;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{Compare, CompareOp, GetItem, IsNull};
-use trommel_planner::index::TableCol;
-use trommel_planner::pruning::{ColumnPath, Level, ZoneSource};
+use trommel_planner::index::{ColumnPath, TableCol};
+use trommel_planner::pruning::{Level, ZoneSource};
 use trommel_planner::rows::RowRanges;
 use trommel_scan::ScanError;
 use trommel_scan::execute::{Morsel, StepCounts, read_morsel};
 use trommel_scan::fragment::{Fragment, OpenFragment};
 use trommel_scan::io::{Distance, IoCounters, RangeReader};
-use trommel_scan::lower::{Output, ReadPlan, table_field};
+use trommel_scan::lower::{Extra, Output, ReadPlan, table_field};
 use trommel_scan::metadata::FragmentMetadata;
 use trommel_scan::zones::FragmentBlooms;
 
@@ -110,13 +110,14 @@ impl File {
     /// Reads rows of the first row group, all and filtered by a column.
     pub fn read(&self, filtered: Option<usize>) {
         let columns = self.columns();
+        let paths: Vec<_> = columns.iter().map(|column| ColumnPath::from(*column)).collect();
         let filtered = columns.get(filtered.unwrap_or(0) % columns.len().max(1));
         for filter in [None, filtered] {
             let conjuncts: Vec<_> = filter
                 .map(|column| (self.filter(*column), Arc::<StepCounts>::default()))
                 .into_iter()
                 .collect();
-            let output = Output { columns: &columns, numbered_from: Some(0) };
+            let output = Output { columns: &paths, extra: &[Extra::RowNumber(0)] };
             let Some(plan) = named(ReadPlan::new(&self.fragment, output, &conjuncts)) else { return };
             self.read_by(&plan);
         }

@@ -40,7 +40,7 @@ fn rows_that_are_not_there(#[values(false, true)] dictionary: bool) {
     let fragment = OpenFragment::open(Arc::new(fragment), metadata, &table, 0).unwrap();
     assert_eq!(fragment.segments.has_dictionary(&SegmentId::new(0, FragmentCol(0))), dictionary);
 
-    let plan = ReadPlan::new(&fragment, columns(&[TableCol(0)]), &counted(&[filter])).unwrap();
+    let plan = ReadPlan::new(&fragment, columns(&[TableCol(0).into()]), &counted(&[filter])).unwrap();
     let rows = RowRanges::all(CLAIMED as u64);
     let morsel = Morsel { rows: &rows, proven: &RowRanges::empty(), live: &[], at_once: false };
     let error = block_on(read_morsel(&fragment, &plan, morsel, &io, STEP)).unwrap_err().to_string();

@@ -116,7 +116,8 @@ fn read(
     proven: &RowRanges<FragmentRows>,
 ) -> Result<Output, ScanError> {
     let projection: Vec<_> = projection.iter().map(|c| path(*c)).collect();
-    let wanted = lower::Output { columns: &projection, numbered_from: Some(FIRST) };
+    let extra = [lower::Extra::RowNumber(FIRST)];
+    let wanted = lower::Output { columns: &projection, extra: &extra };
     let plan = ReadPlan::new(&fixture.fragment, wanted, &counted(conjuncts))?;
     let morsel = Morsel { rows, proven, live: &[], at_once: rows.range_count().is_multiple_of(2) };
     let mut output =
@@ -148,7 +149,7 @@ fn expected(number: usize) -> &'static ArrayRef {
 const FIRST: u64 = 1000;
 
 fn columns(columns: &[ColumnPath]) -> lower::Output<'_> {
-    lower::Output { columns, numbered_from: None }
+    lower::Output { columns, extra: &[] }
 }
 
 /// How many output rows are asked for at a time.
