@@ -213,7 +213,7 @@ impl FragmentMetadata {
             leaf_types,
             paged,
             has_blooms,
-            zones: Mutex::default(),
+            zones: ZoneCache::default(),
         })
     }
 

@@ -95,7 +95,7 @@ struct Known {
     set: fn(&mut TableOptions, &str) -> Result<(), &'static str>,
 }
 
-const KNOWN: [Known; 7] = [
+const KNOWN: [Known; 8] = [
     Known {
         name: "distrust_statistics",
         default: "false",

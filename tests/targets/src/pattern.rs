@@ -13,8 +13,9 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Field, Fields};
 use trommel_planner::expr::functions::{GetItem, Like, LikeOptions};
 use trommel_planner::expr::{BoundExpression, Input, evaluate_predicate};
+use trommel_planner::index::ColumnPath;
 use trommel_planner::optimizer::{ExpressionOptimizer, Position};
-use trommel_planner::pruning::{Bound, ColumnPath, Level, PrunePredicate, ZoneColumn, ZoneSource};
+use trommel_planner::pruning::{Bound, Level, PrunePredicate, ZoneColumn, ZoneSource};
 use trommel_planner::rows::RowRanges;
 
 /// The zone of the only column.
