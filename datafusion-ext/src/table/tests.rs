@@ -426,7 +426,7 @@ async fn int96_is_read_in_the_unit_wanted(
     let sql = format!("CREATE EXTERNAL TABLE t {declared} STORED AS TROMMEL LOCATION 'memory:///t/'");
     fixture.sql(&sql).await.unwrap();
     let sql = "SELECT arrow_typeof(t), t, arrow_typeof(s['t']), s['t'], s['i'] FROM t \
-               WHERE t > '3000-01-01' AND s['t'] > '3000-01-01'";
+               WHERE date_part('year', t) > 3000 AND date_part('year', s['t']) > 3000";
     let rows = fixture.context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = arrow::util::pretty::pretty_format_batches(&rows).unwrap().to_string();
     assert_eq!(text.matches(data_type).count(), 2, "{text}");

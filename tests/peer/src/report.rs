@@ -204,7 +204,9 @@ impl Report {
 
         writeln!(text, "\n## Files that were skipped")?;
         for (reason, files) in &self.skipped {
-            writeln!(text, "\n{} files: {}.\n\n{}", files.len(), reason.reason(), code(files))?;
+            let count = files.len();
+            let plural = if count == 1 { "" } else { "s" };
+            writeln!(text, "\n{count} file{plural}: {}.\n\n{}", reason.reason(), code(files))?;
         }
         Ok(())
     }

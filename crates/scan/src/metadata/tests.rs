@@ -177,7 +177,7 @@ async fn damaged_footers_are_errors_or_read() {
 /// Row groups of one column, each with a number of rows and a number of values.
 #[rstest]
 #[case::negative(&[(-1, -1)], "row group 0 can't have -1 rows")]
-#[case::overflow(&[(i64::MAX, i64::MAX), (1, 1)], "row group 1 can't have 1 rows")]
+#[case::too_many(&[(i64::MAX, i64::MAX), (1, 1)], "row group 0 can't have 9223372036854775807 rows")]
 #[case::more_rows(&[(3, 3), (4, 3)], "column \"x\" has 3 values in the 4 rows of row group 1")]
 #[case::fewer_rows(&[(2, 3)], "column \"x\" has 3 values in the 2 rows of row group 0")]
 #[case::no_rows(&[(0, 3)], "column \"x\" has 3 values in the 0 rows of row group 0")]
