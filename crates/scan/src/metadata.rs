@@ -367,21 +367,21 @@ fn try_decode(decoder: &mut ParquetMetaDataPushDecoder) -> Decoded {
 /// Whether every page index, in these buffers of these ranges, claims only what can be.
 fn are_plausible(parquet: &ParquetMetaData, ranges: &[Range<u64>], buffers: &[Bytes]) -> bool {
     let chunks = parquet.row_groups().iter().flat_map(|group| group.columns());
+    type Check = fn(&[u8]) -> bool;
     let places = chunks.flat_map(|chunk| {
-        [
-            (chunk.column_index_offset(), chunk.column_index_length()),
-            (chunk.offset_index_offset(), chunk.offset_index_length()),
-        ]
+        let column = (chunk.column_index_offset(), chunk.column_index_length());
+        let offset = (chunk.offset_index_offset(), chunk.offset_index_length());
+        [(column, thrift::is_column_index as Check), (offset, thrift::is_offset_index)]
     });
-    let mut indexes = places.filter_map(|(offset, length)| {
+    let mut indexes = places.filter_map(|((offset, length), is_index)| {
         let (start, length) = (u64::try_from(offset?).ok()?, u64::try_from(length?).ok()?);
-        Some(start..start.checked_add(length)?)
+        Some((start..start.checked_add(length)?, is_index))
     });
-    indexes.all(|index| {
+    indexes.all(|(index, is_index)| {
         let holds = |range: &Range<u64>| range.start <= index.start && index.end <= range.end;
         ranges.iter().position(holds).is_some_and(|at| {
             let from = |offset: u64| (offset - ranges[at].start) as usize;
-            buffers[at].get(from(index.start)..from(index.end)).is_some_and(thrift::is_plausible)
+            buffers[at].get(from(index.start)..from(index.end)).is_some_and(is_index)
         })
     })
 }

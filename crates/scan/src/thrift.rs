@@ -5,10 +5,15 @@
 //!
 //! The crate believes the number of row groups, of a node's children and of page locations, and how large a page gets when
 //! it is decompressed; and it recurses as deep as a schema is. Out of memory and out of stack both end the process. So what
-//! is read is walked once beforehand, which makes room for nothing. What can't be walked is left to the crate, which doesn't
-//! get further.
+//! is read is walked once beforehand, which makes room for nothing. The walk must go where the crate goes: by the types that
+//! the format has for fields, and nowhere where the crate skips too little (lists of booleans) or too much (numbers of more
+//! than 64 bits). Whatever can't be walked so is damaged.
+
+mod format;
 
 use parquet::basic::Compression;
+
+use self::format::{COLUMN_INDEX, FOOTER, Kind, OFFSET_INDEX, PAGE_HEADER};
 
 /// Structures within structures, as deep as the format has them; a few more do no harm.
 const MOST_NESTED: usize = 32;
@@ -22,27 +27,12 @@ const SLACK: u64 = 1 << 10;
 /// # Errors
 /// What it claims that can't be.
 pub fn check_footer(bytes: &[u8]) -> Result<(), &'static str> {
-    let mut walk = Walk(bytes);
-    let mut children = Vec::new();
-    let walked = walk.fields(&mut |walk, id, kind| match (id, kind) {
-        (2, LIST) => walk.elements(0, &mut |walk, kind| {
-            let mut count = 0;
-            if kind != STRUCT {
-                return walk.element(kind, 1);
-            }
-            walk.fields(&mut |walk, id, kind| match (id, kind) {
-                (5, I32) => walk.integer().map(|children| count = children),
-                _ => walk.skip(kind, 2),
-            })?;
-            children.push(count);
-            Ok(())
-        }),
-        _ => walk.skip(kind, 1),
-    });
-    if walked == Err(Stop::Claim) {
-        return Err("its footer says that it has more than fits in it");
+    let mut walk = Walk::new(bytes);
+    match walk.known(&FOOTER, STRUCT, 0) {
+        Err(Stop::Claim) => Err("its footer says that it has more than fits in it"),
+        Err(Stop::Damage) => Err("its footer is damaged"),
+        Ok(()) => check_schema(&walk.children),
     }
-    check_schema(&children)
 }
 
 /// Checks the numbers of children of a schema's nodes, which come in depth-first order.
@@ -69,26 +59,33 @@ fn check_schema(children: &[i64]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a structure claims nothing that can't be.
-pub fn is_plausible(bytes: &[u8]) -> bool {
-    Walk(bytes).skip(STRUCT, 0) != Err(Stop::Claim)
+/// Whether these bytes are a column index that claims nothing that can't be.
+pub fn is_column_index(bytes: &[u8]) -> bool {
+    Walk::new(bytes).known(&COLUMN_INDEX, STRUCT, 0).is_ok()
 }
 
-/// Checks what the pages that these bytes begin with say that they decompress to.
+/// The same for an offset index.
+pub fn is_offset_index(bytes: &[u8]) -> bool {
+    Walk::new(bytes).known(&OFFSET_INDEX, STRUCT, 0).is_ok()
+}
+
+/// Checks the headers of the pages that these bytes begin with, and what they say that pages decompress to. Gives the
+/// length of the pages that are whole and have sound headers.
 ///
 /// # Errors
 /// What can't be.
-pub fn check_pages(mut bytes: &[u8], codec: Compression) -> Result<(), &'static str> {
-    let Some(most) = most_expansion(codec) else { return Ok(()) };
-    while let Some((sizes, rest)) = PageSizes::read(bytes) {
-        let most = sizes.compressed.saturating_mul(most).saturating_add(SLACK);
-        if sizes.uncompressed > most {
+pub fn check_pages(bytes: &[u8], codec: Compression) -> Result<usize, &'static str> {
+    let (mut rest, mut sound) = (bytes, 0);
+    while let Some((sizes, body)) = PageSizes::read(rest) {
+        let most = most_expansion(codec).map(|most| sizes.compressed.saturating_mul(most));
+        if most.is_some_and(|most| sizes.uncompressed > most.saturating_add(SLACK)) {
             return Err("a page says that it decompresses to more than it can");
         }
-        let Some(rest) = usize::try_from(sizes.compressed).ok().and_then(|at| rest.get(at..)) else { break };
-        bytes = rest;
+        let Some(next) = usize::try_from(sizes.compressed).ok().and_then(|at| body.get(at..)) else { break };
+        rest = next;
+        sound = bytes.len() - rest.len();
     }
-    Ok(())
+    if sound == 0 { Err("a page is cut short, or has a damaged header") } else { Ok(sound) }
 }
 
 /// How many bytes a byte decompresses to at most; `None` where nothing is decompressed.
@@ -117,24 +114,25 @@ struct PageSizes {
 impl PageSizes {
     /// The sizes, and what follows the header.
     fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (mut walk, mut sizes) = (Walk(bytes), [None; 2]);
+        Walk::new(bytes).known(&PAGE_HEADER, STRUCT, 0).ok()?;
+        let (mut walk, mut sizes) = (Walk::new(bytes), [None; 2]);
         let walked = walk.fields(&mut |walk, id, kind| match (id, kind) {
             (2 | 3, I32) => walk.integer().map(|size| sizes[id as usize - 2] = u64::try_from(size).ok()),
             _ => walk.skip(kind, 1),
         });
         walked.ok()?;
-        Some((Self { uncompressed: sizes[0]?, compressed: sizes[1]? }, walk.0))
+        Some((Self { uncompressed: sizes[0]?, compressed: sizes[1]? }, walk.rest))
     }
 }
 
 /// Where the headers of data pages of both versions are in a page's header, and the encoding in them.
-const DATA_PAGES: [(i64, i64); 2] = [(5, 2), (8, 4)];
+const DATA_PAGES: [(i16, i16); 2] = [(5, 2), (8, 4)];
 
 /// The encoding of the data page that starts with these bytes, by its number in the format; `None` where its
 /// header can't be walked, or is that of another kind of page.
 pub fn page_encoding(bytes: &[u8]) -> Option<i64> {
     let mut encoding = None;
-    let walked = Walk(bytes).fields(&mut |walk, id, kind| match DATA_PAGES
+    let walked = Walk::new(bytes).fields(&mut |walk, id, kind| match DATA_PAGES
         .iter()
         .find(|(page, _)| *page == id && kind == STRUCT)
     {
@@ -164,28 +162,36 @@ const UUID: u8 = 13;
 /// Why a walk ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// More is claimed than there are bytes for, or it is nested deeper than the format is.
+    /// More is claimed than there are bytes for, it is nested deeper than the format is, or not of its types.
     Claim,
     /// The bytes aren't Thrift's compact protocol.
     Damage,
 }
 
-/// The rest of some bytes in Thrift's compact protocol.
-struct Walk<'a>(&'a [u8]);
+/// A walk of bytes in Thrift's compact protocol.
+struct Walk<'a> {
+    rest: &'a [u8],
+    /// The number of children of each node of a schema on the way.
+    children: Vec<i64>,
+}
 
 /// Walks the value of a field, by its number and type.
-type Field<'f> = &'f mut dyn FnMut(&mut Walk<'_>, i64, u8) -> Result<(), Stop>;
+type Field<'f> = &'f mut dyn FnMut(&mut Walk<'_>, i16, u8) -> Result<(), Stop>;
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(rest: &'a [u8]) -> Self {
+        Self { rest, children: Vec::new() }
+    }
+
     fn byte(&mut self) -> Result<u8, Stop> {
-        let (byte, rest) = self.0.split_first().ok_or(Stop::Damage)?;
-        self.0 = rest;
+        let (byte, rest) = self.rest.split_first().ok_or(Stop::Damage)?;
+        self.rest = rest;
         Ok(*byte)
     }
 
     fn bytes(&mut self, count: u64) -> Result<(), Stop> {
-        let rest = usize::try_from(count).ok().and_then(|count| self.0.get(count..));
-        self.0 = rest.ok_or(Stop::Claim)?;
+        let rest = usize::try_from(count).ok().and_then(|count| self.rest.get(count..));
+        self.rest = rest.ok_or(Stop::Claim)?;
         Ok(())
     }
 
@@ -208,15 +214,15 @@ impl Walk<'_> {
 
     /// Walks a structure's fields.
     fn fields(&mut self, field: Field<'_>) -> Result<(), Stop> {
-        let mut id = 0i64;
+        let mut id = 0i16;
         loop {
             let header = self.byte()?;
             if header & 0x0f == 0 {
                 return Ok(());
             }
             id = match header >> 4 {
-                0 => self.integer()?,
-                step => id.wrapping_add(i64::from(step)),
+                0 => self.integer()? as i16,
+                step => id.checked_add(i16::from(step)).ok_or(Stop::Damage)?,
             };
             field(self, id, header & 0x0f)?;
         }
@@ -233,10 +239,49 @@ impl Walk<'_> {
             15 => self.varint()?,
             count => u64::from(count),
         };
-        if count > self.0.len() as u64 || depth > MOST_NESTED {
+        if count > self.rest.len() as u64 || depth > MOST_NESTED {
             return Err(Stop::Claim);
         }
         (0..count).try_for_each(|_| element(self, header & 0x0f))
+    }
+
+    /// Walks a value that the format has, of the type that the file says.
+    fn known(&mut self, kind: &Kind, is: u8, depth: usize) -> Result<(), Stop> {
+        let fits = match kind {
+            Kind::Bool => BOOLEANS.contains(&is),
+            Kind::Byte => is == BYTE,
+            Kind::I16 => is == I16,
+            Kind::I32 | Kind::Children => is == I32,
+            Kind::I64 => is == I64,
+            Kind::Double => is == DOUBLE,
+            Kind::Binary => is == BINARY,
+            Kind::List(_) => is == LIST,
+            Kind::Struct(_) | Kind::Node(_) => is == STRUCT,
+        };
+        if !fits || depth > MOST_NESTED {
+            return Err(Stop::Claim);
+        }
+        match kind {
+            Kind::List(of) => self.elements(depth, &mut |walk, is| match of {
+                Kind::Bool if BOOLEANS.contains(&is) => walk.bytes(1),
+                of => walk.known(of, is, depth + 1),
+            }),
+            Kind::Struct(fields) | Kind::Node(fields) => {
+                if matches!(kind, Kind::Node(_)) {
+                    self.children.push(0);
+                }
+                self.fields(&mut |walk, id, is| match fields.iter().find(|(known, _)| *known == id) {
+                    Some((_, kind)) => walk.known(kind, is, depth + 1),
+                    None => walk.skip(is, depth + 1),
+                })
+            }
+            Kind::Children => {
+                let count = self.integer()?;
+                self.children.last_mut().into_iter().for_each(|children| *children = count);
+                Ok(())
+            }
+            _ => self.skip(is, depth),
+        }
     }
 
     /// Walks a value of a type.
@@ -257,7 +302,7 @@ impl Walk<'_> {
             LIST | SET => self.elements(depth, &mut |walk, kind| walk.element(kind, depth + 1)),
             MAP => {
                 let count = self.varint()?;
-                if count > self.0.len() as u64 {
+                if count > self.rest.len() as u64 {
                     return Err(Stop::Claim);
                 }
                 let kinds = if count > 0 { self.byte()? } else { 0 };
@@ -271,9 +316,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks a value in a list or a map, where booleans take a byte.
+    /// Walks a value in a list or a map that the format doesn't have. Booleans take a byte there, but the crate takes none.
     fn element(&mut self, kind: u8, depth: usize) -> Result<(), Stop> {
-        if BOOLEANS.contains(&kind) { self.bytes(1) } else { self.skip(kind, depth) }
+        if BOOLEANS.contains(&kind) { Err(Stop::Claim) } else { self.skip(kind, depth) }
     }
 }
 
@@ -300,9 +345,10 @@ mod tests {
         let file = file();
         let length = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap()) as usize;
         let footer = &file[file.len() - 8 - length..file.len() - 8];
-        let mut walk = Walk(footer);
-        assert_eq!(walk.skip(STRUCT, 0), Ok(()));
-        assert!(walk.0.is_empty());
+        let mut walk = Walk::new(footer);
+        assert_eq!(walk.known(&FOOTER, STRUCT, 0), Ok(()));
+        assert!(walk.rest.is_empty());
+        assert_eq!(walk.children, [2, 0, 0]);
         assert_eq!(check_footer(footer), Ok(()));
     }
 
@@ -315,6 +361,14 @@ mod tests {
     #[case::booleans(&[0x69, 0xf9, 0x02, 0xf1, 0xff, 0xff, 0xff, 0x07, 0], "more than fits")]
     // Field 7, text of 127 bytes.
     #[case::text(&[0x78, 0x7f, 0], "more than fits")]
+    // Field 10, three booleans: the crate would take their bytes for fields.
+    #[case::skipped_booleans(&[0xa9, 0x31, 1, 1, 1, 0], "more than fits")]
+    // Field 1 as a boolean: the crate would take the byte after it for the version.
+    #[case::other_type(&[0x11, 0, 0], "more than fits")]
+    // Field 65536 + 2, which is field 2 of 16 bits, is no list.
+    #[case::wrapped_id(&[0x05, 0x84, 0x80, 0x08, 0, 0], "more than fits")]
+    // Field 10, an integer of eleven bytes.
+    #[case::endless_number(&[0xa5, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0], "damaged")]
     fn what_cannot_be_is_told(#[case] footer: &[u8], #[case] says: &str) {
         let told = check_footer(footer).unwrap_err();
         assert!(told.contains(says), "{told}");
@@ -347,15 +401,36 @@ mod tests {
             bytes.push(value as u8);
             bytes
         };
-        // Type, sizes, a structure with a boolean in it; then the page and a second one.
+        // Type, sizes, a structure with a field that the format doesn't have; then the page and a second one.
         let header = |uncompressed| {
             let sizes = [vec![0x15, 0, 0x15], varint(uncompressed), vec![0x15], varint(compressed)].concat();
-            [sizes, vec![0x2c, 0x11, 0, 0], vec![7; compressed as usize]].concat()
+            [sizes, vec![0x2c, 0x91, 0, 0], vec![7; compressed as usize]].concat()
         };
         let pages = [header(100), header(uncompressed)].concat();
-        assert_eq!(check_pages(&pages, Compression::SNAPPY), expect);
-        assert_eq!(check_pages(&pages, Compression::UNCOMPRESSED), Ok(()));
+        assert_eq!(check_pages(&pages, Compression::SNAPPY), expect.map(|()| pages.len()));
+        assert_eq!(check_pages(&pages, Compression::UNCOMPRESSED), Ok(pages.len()));
         let gzip = check_pages(&header(100 * 1000), Compression::GZIP(GzipLevel::default()));
-        assert_eq!(gzip, Ok(()));
+        assert!(gzip.is_ok());
+    }
+
+    /// A page's header has no lists. The crate goes through one of booleans without taking a byte for any.
+    #[test]
+    fn headers_with_endless_lists() {
+        let page =
+            [&[0x15, 0, 0x15, 4, 0x15, 4, 0x49, 0xf1][..], &[0xff, 0xff, 0xff, 0xff, 0x07], &[0, 1, 2]]
+                .concat();
+        assert!(check_pages(&page, Compression::UNCOMPRESSED).is_err());
+        let sound = [0x15, 0, 0x15, 4, 0x15, 4, 0, 1, 2];
+        assert_eq!(check_pages(&sound, Compression::UNCOMPRESSED), Ok(sound.len()));
+        assert_eq!(check_pages(&[&sound[..], &page].concat(), Compression::UNCOMPRESSED), Ok(sound.len()));
+    }
+
+    #[test]
+    fn indexes_are_what_they_are() {
+        // One page: not only NULLs, from a to b, unordered.
+        let column = [0x19, 0x11, 2, 0x19, 0x18, 1, b'a', 0x19, 0x18, 1, b'b', 0x15, 0, 0];
+        assert!(is_column_index(&column) && !is_offset_index(&column));
+        let offset = [0x19, 0x1c, 0x16, 8, 0x15, 8, 0x16, 0, 0, 0];
+        assert!(is_offset_index(&offset) && !is_column_index(&offset));
     }
 }

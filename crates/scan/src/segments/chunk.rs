@@ -139,9 +139,10 @@ impl<'a> Chunk<'a> {
     ///
     /// Where the dictionary page isn't held, though it is known which it is, there is none.
     pub fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
+        let mut sound = 0;
         for (_, piece) in &bytes.pieces {
             let pages = check_pages(piece, self.metadata.compression());
-            pages.map_err(|what| ParquetError::General(what.to_owned()))?;
+            sound = pages.map_err(|what| ParquetError::General(what.to_owned()))?;
         }
         // The page reader takes a dictionary offset at its word.
         let dictionary = self.metadata.dictionary_page_offset().filter(|d| *d as u64 == self.range.start);
@@ -153,6 +154,10 @@ impl<'a> Chunk<'a> {
                 .set_data_page_offset(end as i64)
                 .set_total_compressed_size((self.range.end - end) as i64),
         };
+        if self.pages.is_none() {
+            // The reader goes from page to page; what comes after those that are sound is none of them.
+            metadata = metadata.set_total_compressed_size(sound as i64);
+        }
         let metadata = metadata.build()?;
         let copies = self.metadata.compression() == Compression::UNCOMPRESSED
             && self.metadata.column_type() == Type::BYTE_ARRAY;
