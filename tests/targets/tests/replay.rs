@@ -15,7 +15,7 @@ use std::{env, fs};
 use trommel_fuzz_targets::{TARGETS, Target};
 
 /// Damaged copies of each input.
-const COPIES: u64 = 20;
+const COPIES: u64 = 10;
 /// The most address space that the process may take, in KiB.
 const KIBIBYTES: u32 = 2 << 20;
 /// Set in the process that is bounded.

@@ -337,7 +337,7 @@ mod tests {
             data.push(code);
             expect.extend(std::iter::repeat_n(code % 2 == 0, times));
             // Eight codes: 0, 1, 2, 0, and again.
-            header(&mut data, ((MANY / 4) << 1) | 1);
+            header(&mut data, (MANY / 2) | 1);
             data.extend([0b0010_0100; MANY / 2]);
             expect.extend([true, false, true, true].repeat(MANY / 2));
         }
