@@ -127,23 +127,33 @@ impl PageSizes {
 
 /// Where the headers of data pages of both versions are in a page's header, and the encoding in them.
 const DATA_PAGES: [(i16, i16); 2] = [(5, 2), (8, 4)];
+/// Where that of a dictionary page is, and the number of values in it.
+const DICTIONARY_PAGE: [(i16, i16); 1] = [(7, 1)];
 
 /// The encoding of the data page that starts with these bytes, by its number in the format; `None` where its
 /// header can't be walked, or is that of another kind of page.
 pub fn page_encoding(bytes: &[u8]) -> Option<i64> {
-    let mut encoding = None;
-    let walked = Walk::new(bytes).fields(&mut |walk, id, kind| match DATA_PAGES
-        .iter()
-        .find(|(page, _)| *page == id && kind == STRUCT)
-    {
-        None => walk.skip(kind, 1),
-        Some((_, wanted)) => walk.fields(&mut |walk, id, kind| match kind {
-            I32 if id == *wanted => walk.integer().map(|value| encoding = Some(value)),
+    within_header(bytes, &DATA_PAGES)
+}
+
+/// How many values the dictionary page that starts with these bytes says it has, or `None` likewise.
+pub fn dictionary_values(bytes: &[u8]) -> Option<i64> {
+    within_header(bytes, &DICTIONARY_PAGE)
+}
+
+/// The number in the first of some fields of a page's header, and of some fields within these, that is there.
+fn within_header(bytes: &[u8], places: &[(i16, i16)]) -> Option<i64> {
+    let mut found = None;
+    let walked = Walk::new(bytes).fields(&mut |walk, id, kind| {
+        let place = places.iter().find(|(outer, _)| *outer == id && kind == STRUCT);
+        let Some((_, wanted)) = place else { return walk.skip(kind, 1) };
+        walk.fields(&mut |walk, id, kind| match kind {
+            I32 if id == *wanted => walk.integer().map(|value| found = Some(value)),
             _ => walk.skip(kind, 2),
-        }),
+        })
     });
     walked.ok()?;
-    encoding
+    found
 }
 
 const BOOLEANS: std::ops::RangeInclusive<u8> = 1..=2;

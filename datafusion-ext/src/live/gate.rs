@@ -16,8 +16,6 @@ use super::Origin;
 
 /// Fewer rows than this tell too little to decide by while a gate is open.
 const SAMPLE: u64 = 16 << 10;
-/// How much of what a trial costs all rows would cost, each: its few rows bear the opening of whole pages.
-const TRIAL_SHARE: f64 = 0.7;
 /// A closed gate stays closed for at most this many morsels before there is another trial.
 const LONGEST_PAUSE: u32 = 64;
 
@@ -117,7 +115,7 @@ impl Gate {
             return if state.open { Admission::Open } else { Admission::Trial };
         }
         let left = kept.saturating_sub(state.kept);
-        let cost = nanos.saturating_sub(state.nanos) as f64 * if state.open { 1.0 } else { TRIAL_SHARE };
+        let cost = nanos.saturating_sub(state.nanos) as f64;
         let open = sample.saturating_sub(left) as f64 * saving.nanos(sample, left) > cost;
         // The filter may have tightened since: each pause ends with a trial, and they grow.
         let pause = if open { 0 } else { (2 * state.pause).clamp(1, LONGEST_PAUSE) };

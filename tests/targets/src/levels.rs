@@ -47,8 +47,14 @@ pub fn run(data: &[u8]) {
     let keeps = |value: Option<u32>| value.map_or(keeps_null, |value| value % 3 == 0);
     let table: BooleanArray = (0..VALUES).map(Some).chain([None]).map(|v| Some(keeps(v))).collect();
     let table = CodeTable::new(&table).expect("a dictionary");
-    let found = segments.look_up(&SegmentRead::of(segment, rows.clone()), &rows, &table, &held);
+    let mut found_codes = Vec::new();
+    let read = SegmentRead::of(segment, rows.clone());
+    let found = segments.look_up(&read, &rows, &table, &held, Some(&mut found_codes));
     let expected = naive(levels, codes, count);
+    if let (Ok(_), Some(expected)) = (&found, &expected) {
+        let of_kept = expected.iter().filter(|row| keeps(**row)).map(|row| row.unwrap_or(VALUES));
+        assert_eq!(found_codes, of_kept.collect::<Vec<_>>());
+    }
     let kept = expected.as_ref().map(|rows| rows.iter().map(|row| keeps(*row)).collect::<Vec<_>>());
     assert_eq!(found.ok().map(|bits| bits.iter().collect::<Vec<_>>()), kept);
 

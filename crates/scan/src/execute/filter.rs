@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, UInt32Array, new_null_array,
+};
 use arrow::buffer::BooleanBuffer;
-use arrow::compute::concat;
+use arrow::compute::{concat, take};
 use arrow::datatypes::FieldRef;
+use arrow::error::ArrowError;
 use datafusion_common::{ScalarValue, internal_datafusion_err};
 use trommel_planner::expr::{BoundExpression, Input, evaluate_predicate};
 use trommel_planner::plan::operators::{Concat, Eval, SegmentScan};
@@ -19,7 +22,7 @@ use trommel_planner::rows::scatter;
 use super::Reading;
 use super::prepared::{Part, Prepared, of_group};
 use crate::ScanError;
-use crate::segments::CodeTable;
+use crate::segments::{CodeTable, without_slack};
 
 /// How many rows a filter is evaluated over at a time: few enough for the caches, many enough to make the
 /// cost of a step disappear.
@@ -27,6 +30,9 @@ const STEP: usize = 16 << 10;
 /// Of more rows than this nothing is kept of what a filter has decoded: runs of equal values take few bytes in a file,
 /// and many in memory.
 const MOST_REMEMBERED: u64 = 1 << 22;
+/// So many rows there must be to a value of a dictionary. With fewer, the values are asked nearly as often as the
+/// rows would be.
+const ROWS_PER_VALUE: u64 = 2;
 
 /// A conjunct of a filter, over the rows of a fragment.
 #[derive(Debug, Clone)]
@@ -123,37 +129,51 @@ impl FilterStep {
         Ok(segment.map(|segment| (eval.expression.clone(), *segment, Arc::clone(input.field()))))
     }
 
-    /// The rows of the part that pass, among those asked for (all, when absent).
+    /// The rows of the part that pass, among those asked for; `of` are those that would be asked if this weren't a trial.
     async fn run(
         &self,
         part: &Part,
-        asked: Option<&BooleanBuffer>,
-        count: u64,
+        asked: Asked<'_>,
+        of: Asked<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<BooleanBuffer, ScanError> {
-        if let Some(passed) = self.by_dictionary(part, asked, count, reading).await? {
+        if let Some(passed) = self.by_dictionary(part, asked, of, reading).await? {
             return Ok(passed);
         }
-        let prepared = Prepared::new(&self.plan, 0, part, asked, reading.context())?;
+        let prepared = Prepared::new(&self.plan, 0, part, asked.rows, reading.context())?;
         reading.fetch(&prepared).await?;
         let started = Instant::now();
         let mut stream = prepared.start(&reading.held, STEP, reading.context())?;
-        // On trial, rows that aren't asked are put out too.
-        let remembers = !self.is_trial && count <= MOST_REMEMBERED;
+        let remembers = asked.are_worth_remembering(of);
         stream.remember(&|segment| remembers && reading.is_put_out(segment));
-        let (mut kept, mut left) = (BooleanBufferBuilder::new(count as usize), count as usize);
+        let (mut kept, mut left) = (BooleanBufferBuilder::new(asked.count as usize), asked.count as usize);
+        let step = if asked.count < of.count { left.div_ceil(4) } else { STEP };
+        let mut opened = None;
         while left > 0 {
-            let rows = left.min(STEP);
+            let rows = left.min(step);
             let values = stream.next(rows, &self.params, reading.path())?;
             append_truth(&mut kept, values.as_ref()).ok_or_else(|| {
                 reading.context().error(internal_datafusion_err!("a filter of type {}", values.data_type()))
             })?;
             left -= rows;
+            opened.get_or_insert_with(|| (rows, started.elapsed()));
         }
         let kept = kept.finish();
-        self.counts.add(count, kept.count_set_bits() as u64, started.elapsed());
-        reading.remember(asked, stream.remembered());
-        Ok(match asked {
+        let mut elapsed = started.elapsed();
+        if let Some((first, opened)) = opened
+            && asked.count < of.count
+        {
+            // Of the first rows' time, what they took more than the others went into opening pages.
+            let others = elapsed.saturating_sub(opened) / (asked.count as u32 - first as u32).max(1);
+            let opening = opened.saturating_sub(others * first as u32);
+            let whole = Prepared::new(&self.plan, 0, part, of.rows, reading.context())?;
+            let pages = reading.bytes(&whole) as f64 / reading.bytes(&prepared).max(1) as f64;
+            let share = asked.count as f64 / of.count as f64;
+            elapsed = others * asked.count as u32 + opening.mul_f64(pages * share);
+        }
+        self.counts.add(asked.count, kept.count_set_bits() as u64, elapsed);
+        reading.remember(asked.rows, stream.remembered());
+        Ok(match asked.rows {
             Some(asked) => scatter(asked, &kept),
             None => kept,
         })
@@ -164,8 +184,8 @@ impl FilterStep {
     async fn by_dictionary(
         &self,
         part: &Part,
-        asked: Option<&BooleanBuffer>,
-        count: u64,
+        asked: Asked<'_>,
+        of: Asked<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<Option<BooleanBuffer>, ScanError> {
         let Some((expression, segment, field)) = self.over_one_segment(part, reading)? else {
@@ -176,11 +196,15 @@ impl FilterStep {
             return Ok(None);
         }
         let pages = segments.dictionaries(&segment);
-        // A value takes some eight bytes. There is nothing to win unless there are far fewer of them than rows.
-        if pages.iter().map(|page| page.end - page.start).sum::<u64>() / 4 > count {
+        // A value takes some eight bytes; a page that can't have few isn't read for this.
+        if pages.iter().map(|page| page.end - page.start).sum::<u64>() / 4 > of.count {
             return Ok(None);
         }
         reading.fetch_ranges(pages.clone(), &pages).await?;
+        let len = segments.dictionary_len(&segment, &reading.held);
+        if len.is_none_or(|len| len * ROWS_PER_VALUE > of.count) {
+            return Ok(None);
+        }
         let started = Instant::now();
         let values = segments.dictionary(&segment, &reading.held)?;
         let null = new_null_array(values.data_type(), 1);
@@ -189,8 +213,10 @@ impl FilterStep {
         let input = Input { root: &values, params: &self.params };
         let table = evaluate_predicate(&expression, input).ok().and_then(|kept| CodeTable::new(&kept));
         let Some(table) = table else { return Ok(None) };
-        let dictionary = started.elapsed();
-        let len = part.rows.len() as usize;
+        // A trial bears its share of what is done for all rows.
+        let share = asked.count as f64 / of.count as f64;
+        let dictionary = started.elapsed().mul_f64(share);
+        let (len, count) = (part.rows.len() as usize, asked.count);
         let nullable = field.is_nullable();
         if table.keeps_none(nullable) {
             self.counts.add(count, 0, dictionary);
@@ -198,20 +224,55 @@ impl FilterStep {
         }
         if table.keeps_all(nullable) {
             self.counts.add(count, count, dictionary);
-            return Ok(Some(asked.cloned().unwrap_or_else(|| BooleanBuffer::new_set(len))));
+            return Ok(Some(asked.rows.cloned().unwrap_or_else(|| BooleanBuffer::new_set(len))));
         }
-        let read = segments.touched(&segment, &part.rows, asked);
+        let read = segments.touched(&segment, &part.rows, asked.rows);
         reading.note_decoded(read.rows.len());
         reading.fetch_ranges(segments.reach(&segment, &read.rows), &pages).await?;
         let started = Instant::now();
-        let kept = segments.look_up(&read, &part.rows, &table, &reading.held)?;
-        let passed = match asked {
+        let remembers = asked.are_worth_remembering(of) && reading.is_put_out(&segment);
+        let mut codes = remembers.then(Vec::new);
+        let kept = segments.look_up(&read, &part.rows, &table, &reading.held, codes.as_mut())?;
+        if let Some(codes) = codes {
+            let column = values_of(&values, &codes).map_err(|e| reading.context().error(e))?;
+            reading.remember(Some(&kept), vec![(segment, column)]);
+        }
+        let passed = match asked.rows {
             Some(asked) => &kept & asked,
             None => kept,
         };
-        self.counts.add(count, passed.count_set_bits() as u64, dictionary + started.elapsed());
+        let mut codes = started.elapsed();
+        if count < of.count {
+            let whole = segments.touched(&segment, &part.rows, of.rows).rows.len();
+            codes = codes.mul_f64(share * whole as f64 / read.rows.len().max(1) as f64);
+        }
+        self.counts.add(count, passed.count_set_bits() as u64, dictionary + codes);
         Ok(Some(passed))
     }
+}
+
+/// Rows of a part that a conjunct is asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// Their bits; all are asked for when absent.
+    rows: Option<&'a BooleanBuffer>,
+    count: u64,
+}
+
+impl Asked<'_> {
+    /// Whether what is decoded for these rows may be put out: of rows that a trial spares nothing is decoded.
+    fn are_worth_remembering(&self, of: Asked<'_>) -> bool {
+        self.count == of.count && self.count <= MOST_REMEMBERED
+    }
+}
+
+/// The values of some codes, a step at a time.
+fn values_of(values: &ArrayRef, codes: &[u32]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let of_step = |codes: &[u32]| {
+        let column = take(values, &UInt32Array::from(codes.to_vec()), None)?;
+        Ok(if codes.len() * 4 < values.len() { without_slack(column) } else { column })
+    };
+    codes.chunks(STEP).map(of_step).collect()
 }
 
 /// Appends whether each value is true; `None` when the values aren't booleans.
@@ -245,12 +306,14 @@ pub(super) async fn filter(
         if count == 0 {
             continue;
         }
-        let (asked, spared) = match step.is_trial && count > TRIAL {
-            true => split_at(asked.as_ref(), TRIAL as usize, part.rows.len() as usize),
-            false => (asked, None),
+        let of = Asked { rows: asked.as_ref(), count };
+        let (some, spared) = match step.is_trial && count > TRIAL {
+            true => split_at(of.rows, TRIAL as usize, part.rows.len() as usize),
+            false => (None, None),
         };
-        let count = if spared.is_some() { TRIAL } else { count };
-        let passed = match step.run(part, asked.as_ref(), count, reading).await {
+        let asked = if spared.is_some() { Asked { rows: some.as_ref(), count: TRIAL } } else { of };
+        let count = asked.count;
+        let passed = match step.run(part, asked, of, reading).await {
             Err(ScanError::Plan { .. }) if step.live => {
                 reading.dropped.failures += 1;
                 continue;

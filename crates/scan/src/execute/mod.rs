@@ -349,6 +349,12 @@ impl<'a> Reading<'a> {
         self.io.fetch(&mut self.held, missing, &dictionaries).await
     }
 
+    /// How many bytes a prepared plan reads.
+    fn bytes(&self, prepared: &Prepared) -> u64 {
+        let reach = |read: &SegmentRead| self.segments().reach(&read.segment, &read.rows);
+        prepared.reads().into_iter().flat_map(reach).map(|range| range.end - range.start).sum()
+    }
+
     /// Fetches ranges, among them these dictionary pages.
     async fn fetch_ranges(
         &mut self,

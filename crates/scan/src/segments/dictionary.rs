@@ -16,7 +16,7 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use trommel_planner::rows::{RowGroupRows, RowRanges, scatter};
 
-use super::hybrid::{Damaged, Run, Runs, append_bits, unpack};
+use super::hybrid::{Damaged, Run, Runs, append_bits, packed, unpack};
 
 /// Which values of a dictionary satisfy a filter, and whether NULL does.
 #[derive(Debug, Clone)]
@@ -48,6 +48,11 @@ impl CodeTable {
         (!nullable || self.null) && !self.entries.contains(&0)
     }
 
+    /// The code that NULL has beside those of the values.
+    fn null_code(&self) -> u32 {
+        u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
+    }
+
     /// The entries with one for each code of `width` bits, as far as that is few.
     fn padded(&self, width: usize) -> Vec<u8> {
         let mut entries = self.entries.clone();
@@ -63,11 +68,13 @@ pub(super) struct Lookup<'a> {
     table: &'a CodeTable,
     padded: Option<(usize, Vec<u8>)>,
     kept: BooleanBufferBuilder,
+    /// Where the codes of the rows that are kept are put, if they are asked for.
+    codes: Option<&'a mut Vec<u32>>,
 }
 
 impl<'a> Lookup<'a> {
-    pub fn new(table: &'a CodeTable, rows: usize) -> Self {
-        Self { table, padded: None, kept: BooleanBufferBuilder::new(rows) }
+    pub fn new(table: &'a CodeTable, rows: usize, codes: Option<&'a mut Vec<u32>>) -> Self {
+        Self { table, padded: None, kept: BooleanBufferBuilder::new(rows), codes }
     }
 
     /// Appends rows that aren't asked for.
@@ -88,28 +95,29 @@ impl<'a> Lookup<'a> {
         let (levels, codes) = parts(page, max_def_level)?;
         let valid = levels.map(|levels| validity(levels, count)).transpose()?.filter(|v| v.null_count() > 0);
         let kept = match &valid {
-            None => self.codes(codes, count)?,
+            None => self.kept_codes(codes, count)?,
             Some(valid) => {
-                let kept = scatter(valid.inner(), &self.codes(codes, count - valid.null_count())?);
+                let kept = scatter(valid.inner(), &self.kept_codes(codes, count - valid.null_count())?);
                 if self.table.null { &kept | &!valid.inner() } else { kept }
             }
         };
         for range in rows.iter() {
             self.kept.append_buffer(&kept.slice(range.start as usize, (range.end - range.start) as usize));
         }
+        let null = self.table.null_code();
+        if let Some(out) = &mut self.codes {
+            let kept = &kept & &bits_of(rows, count);
+            codes_of(codes, &kept, valid.as_ref(), null, out)?;
+        }
         Ok(())
     }
 
     /// Which of a page's codes are those of values that are kept.
-    fn codes(&mut self, codes: &[u8], count: usize) -> Result<BooleanBuffer> {
+    fn kept_codes(&mut self, codes: &[u8], count: usize) -> Result<BooleanBuffer> {
         if count == 0 {
             return Ok(BooleanBuffer::new_unset(0));
         }
-        let (width, data) = codes.split_first().ok_or_else(|| damaged("a page of codes is empty"))?;
-        let width = usize::from(*width);
-        if width > 32 {
-            return Err(damaged("codes of a page have more than 32 bits"));
-        }
+        let (width, data) = width_of(codes)?;
         let entries = match &self.padded {
             Some((padded, entries)) if *padded == width => entries,
             _ => &self.padded.insert((width, self.table.padded(width))).1,
@@ -141,6 +149,67 @@ impl<'a> Lookup<'a> {
     pub fn finish(mut self) -> BooleanBuffer {
         self.kept.finish()
     }
+}
+
+/// The bits of a page's codes, and what comes after they are told.
+fn width_of(codes: &[u8]) -> Result<(usize, &[u8])> {
+    match codes.split_first() {
+        Some((width, data)) if *width <= 32 => Ok((usize::from(*width), data)),
+        Some(_) => Err(damaged("codes of a page have more than 32 bits")),
+        None => Err(damaged("a page of codes is empty")),
+    }
+}
+
+/// Appends the codes of those of a page's rows that are kept; NULL has a code of its own.
+fn codes_of(
+    codes: &[u8],
+    kept: &BooleanBuffer,
+    valid: Option<&NullBuffer>,
+    null: u32,
+    out: &mut Vec<u32>,
+) -> Result<()> {
+    let Some(valid) = valid else { return append_codes(codes, kept, out) };
+    let kept_of_valid: BooleanBuffer = valid.valid_indices().map(|row| kept.value(row)).collect();
+    let mut of_valid = Vec::new();
+    append_codes(codes, &kept_of_valid, &mut of_valid)?;
+    let mut of_valid = of_valid.into_iter();
+    out.extend(kept.set_indices().filter_map(|row| match valid.is_valid(row) {
+        true => of_valid.next(),
+        false => Some(null),
+    }));
+    Ok(())
+}
+
+/// Appends the codes at the places whose bits are set.
+fn append_codes(codes: &[u8], places: &BooleanBuffer, out: &mut Vec<u32>) -> Result<()> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let (width, data) = width_of(codes)?;
+    let mut start = 0;
+    for run in Runs::new(data, width, places.len()) {
+        let run = run.map_err(|Damaged| damaged("codes of a page end early"))?;
+        let places = places.slice(start, run.len());
+        start += run.len();
+        match run {
+            Run::Repeated(code, _) => out.extend(std::iter::repeat_n(code, places.count_set_bits())),
+            Run::Packed(bytes, _) => {
+                out.extend(places.set_indices().map(|at| packed(bytes, width, at)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first `count` rows as bits, of which those in `rows` are set.
+fn bits_of(rows: &RowRanges<RowGroupRows>, count: usize) -> BooleanBuffer {
+    let mut bits = BooleanBufferBuilder::new(count);
+    for range in rows.iter() {
+        bits.append_n(range.start as usize - bits.len(), false);
+        bits.append_n((range.end - range.start) as usize, true);
+    }
+    bits.append_n(count - bits.len(), false);
+    bits.finish()
 }
 
 /// From so many entries on they become bits.
@@ -342,10 +411,11 @@ mod tests {
             expect.extend([true, false, true, true].repeat(MANY / 2));
         }
         let rows = expect.len();
-        assert_eq!(Lookup::new(&table, 0).codes(&data, rows).unwrap(), BooleanBuffer::from(expect));
+        let kept = |data: &[u8], rows| Lookup::new(&table, 0, None).kept_codes(data, rows);
+        assert_eq!(kept(&data, rows).unwrap(), BooleanBuffer::from(expect));
         header(&mut data, MANY << 1);
         data.push(3);
-        assert!(Lookup::new(&table, 0).codes(&data, rows).is_ok());
-        assert!(Lookup::new(&table, 0).codes(&data, rows + 1).is_err(), "a code beyond the dictionary");
+        assert!(kept(&data, rows).is_ok());
+        assert!(kept(&data, rows + 1).is_err(), "a code beyond the dictionary");
     }
 }

@@ -1,19 +1,25 @@
 // Licensed under the Apache License, Version 2.0. See LICENSE.
 
-//! The one thing in a data page's header that must be known before the page is read: its encoding.
+//! What must be known of a page before it is read.
 //!
 //! A chunk that outgrew its dictionary has pages with codes and pages without, and only the headers tell which
-//! are which.
+//! are which. How many values a dictionary has is told there too.
 
 use parquet::basic::Encoding;
 
-use crate::thrift::page_encoding;
+use crate::thrift::{dictionary_values, page_encoding};
 
 /// Whether the data page that starts with these bytes holds codes of a dictionary; `None` when its header
 /// can't be read.
 pub(super) fn is_dictionary_coded(page: &[u8]) -> Option<bool> {
     let encoding = page_encoding(page)?;
     Some([Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY].iter().any(|e| *e as i64 == encoding))
+}
+
+/// How many values the dictionary page that starts with these bytes says it has; `None` when its header can't be
+/// read.
+pub(super) fn dictionary_len(page: &[u8]) -> Option<u64> {
+    u64::try_from(dictionary_values(page)?).ok()
 }
 
 #[cfg(test)]
@@ -54,6 +60,9 @@ mod tests {
         assert!(first > 1 && first < coded.len(), "{coded:?}");
         assert!(coded[..first].iter().all(|coded| *coded == Some(true)), "{coded:?}");
         assert!(coded[first..].iter().all(|coded| *coded == Some(false)), "{coded:?}");
+        let dictionary = metadata.row_group(0).column(0).dictionary_page_offset().unwrap();
+        assert_eq!(dictionary_len(&file[dictionary as usize..]), Some(100 * first as u64));
+        assert_eq!(dictionary_len(&file[pages[0].offset as usize..]), None);
     }
 
     #[rstest]

@@ -101,16 +101,19 @@ pub(super) fn unpack(bytes: &[u8], width: usize, values: usize, mut each: impl F
         8 => unpack_eights::<8>(bytes, values, &mut each),
         _ => 0,
     };
-    let mask = (1u64 << width) - 1;
-    for value in done..values {
-        let bit = value * width;
-        let at = (bit / 8).min(bytes.len());
-        let word = match bytes[at..].first_chunk::<8>() {
-            Some(word) => u64::from_le_bytes(*word),
-            None => little_endian(&bytes[at..]),
-        };
-        each((word >> (bit % 8) & mask) as u32);
-    }
+    (done..values).for_each(|at| each(packed(bytes, width, at)));
+}
+
+/// The packed value at a place.
+#[inline]
+pub(super) fn packed(bytes: &[u8], width: usize, at: usize) -> u32 {
+    let bit = at * width;
+    let at = (bit / 8).min(bytes.len());
+    let word = match bytes[at..].first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => little_endian(&bytes[at..]),
+    };
+    (word >> (bit % 8) & ((1 << width) - 1)) as u32
 }
 
 /// The same for as many whole groups of eight values as there are; says how many values those were.

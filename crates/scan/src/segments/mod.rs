@@ -41,6 +41,7 @@ pub(crate) use self::stream::without_slack;
 
 use self::chunk::{Chunk, ChunkBytes, Chunks};
 use self::dictionary::{AsData, Lookup};
+use self::header::dictionary_len;
 use self::levels::ColumnLevels;
 use self::read::selectors;
 use self::stream::Place;
@@ -184,6 +185,12 @@ impl SegmentReader {
         self.only_chunk(segment).is_some_and(|chunk| chunk.is_dictionary_encoded())
     }
 
+    /// How many values the segment's dictionary says it has, by its held [page](Self::dictionaries); `None` where that
+    /// can't be told.
+    pub fn dictionary_len(&self, segment: &SegmentId, bytes: &dyn HeldBytes) -> Option<u64> {
+        dictionary_len(&bytes.get(&self.only_chunk(segment)?.dictionary()?)?)
+    }
+
     /// The values of the segment's dictionary, as the column's type; a value may occur more than once, or
     /// in no row.
     ///
@@ -210,7 +217,7 @@ impl SegmentReader {
     }
 
     /// Which of `rows`, among those that are read, have a value that the table keeps; the bits of the others
-    /// are unset.
+    /// are unset. The codes of these rows are appended to `codes`, if that is there; NULL's is the number of values.
     ///
     /// # Errors
     /// When bytes that [`reach`](Self::reach) names for `read` aren't held, or codes don't decode or aren't the
@@ -221,6 +228,7 @@ impl SegmentReader {
         rows: &RowRanges<RowGroupRows>,
         table: &CodeTable,
         bytes: &dyn HeldBytes,
+        codes: Option<&mut Vec<u32>>,
     ) -> Result<BooleanBuffer, ScanError> {
         if read.rows.is_empty() {
             return Ok(BooleanBuffer::new_unset(rows.len() as usize));
@@ -230,10 +238,11 @@ impl SegmentReader {
         let held = place.hold(chunk.reach(&read.rows), bytes)?;
         place.guarded(|| {
             let mut pages = chunk.page_reader(&Arc::new(held))?;
-            let mut lookup = Lookup::new(table, rows.len() as usize);
+            let mut lookup = Lookup::new(table, rows.len() as usize, codes);
             let borders = chunk.page_rows();
             if !borders.is_empty() {
-                pages.get_next_page()?;
+                // The dictionary.
+                pages.skip_next_page()?;
             }
             for page_rows in borders {
                 let wanted = rows.clip(&page_rows);

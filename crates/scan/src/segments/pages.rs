@@ -95,6 +95,9 @@ impl<R: PageReader> PageReader for CheckedPages<R> {
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
+        if !self.has_dictionary {
+            self.has_dictionary = self.inner.peek_next_page()?.is_some_and(|page| page.is_dict);
+        }
         self.inner.skip_next_page()
     }
 

@@ -101,8 +101,19 @@ proptest! {
             let table = CodeTable::new(&BooleanArray::from(table)).unwrap();
             let read = reader.touched(&segment, &rows, Some(&selected));
             let reach = reader.reach(&segment, &read.rows);
-            let got = reader.look_up(&read, &rows, &table, &held(&file, &reach)).unwrap();
-            let expect = kept(salt, &cast(whole.column(at), data_type).unwrap());
+            let (held, mut codes) = (held(&file, &reach), Vec::new());
+            let got = reader.look_up(&read, &rows, &table, &held, Some(&mut codes)).unwrap();
+            prop_assert_eq!(&reader.look_up(&read, &rows, &table, &held, None).unwrap(), &got);
+            let whole = cast(whole.column(at), data_type).unwrap();
+            let found: Vec<_> = rows.iter().flatten().zip(&got).filter(|(_, got)| *got).collect();
+            let found = UInt32Array::from_iter_values(found.iter().map(|(row, _)| *row as u32));
+            let null = new_null_array(data_type, 1);
+            let with_null = arrow::compute::concat(&[&values, &null]).unwrap();
+            let of_codes = take(&with_null, &UInt32Array::from(codes), None).unwrap();
+            let expect = take(&whole, &found, None).unwrap();
+            prop_assert_eq!(of_codes.data_type(), data_type);
+            prop_assert_eq!(kept(7, &of_codes), kept(7, &expect), "{}", name);
+            let expect = kept(salt, &whole);
             prop_assert_eq!(got.len() as u64, rows.len());
             for ((row, got), selected) in rows.iter().flatten().zip(&got).zip(&selected) {
                 let touched = read.rows.overlaps(&(row..row + 1));
@@ -142,8 +153,10 @@ fn damaged_codes_are_an_error(#[case] version: WriterVersion) {
                     }
                 };
                 let table = CodeTable::new(&BooleanArray::from(vec![true; values.len() + 1])).unwrap();
-                match reader.look_up(&reader.touched(&segment, &rows, None), &rows, &table, &held) {
-                    Ok(bits) => assert_eq!(bits.len(), 60),
+                let mut codes = Vec::new();
+                let read = reader.touched(&segment, &rows, None);
+                match reader.look_up(&read, &rows, &table, &held, Some(&mut codes)) {
+                    Ok(bits) => assert_eq!([bits.len(), codes.len()], [60, bits.count_set_bits()]),
                     Err(error) => {
                         assert!(error.to_string().starts_with("f.parquet: "), "{error}");
                         errors += 1;
