@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use arrow::compute::SortOptions;
 use arrow::datatypes::{Field, FieldRef, Fields, Schema};
 use datafusion_common::ScalarValue;
 use trommel_planner::expr::BoundExpression;
@@ -24,7 +25,7 @@ use trommel_planner::pushdown::PushdownSession;
 
 use crate::ScanError;
 use crate::adapt::{Adaptation, ColumnSource};
-use crate::execute::{FilterStep, StepCounts};
+use crate::execute::{BestRows, FilterStep, StepCounts};
 use crate::fragment::OpenFragment;
 use crate::metadata::FragmentMetadata;
 
@@ -154,6 +155,7 @@ pub const FILE_NAME: &str = "_file";
 pub struct ReadPlan {
     table: PlanRef,
     steps: Vec<FilterStep>,
+    best: Option<BestRows>,
     projection: PlanRef,
 }
 
@@ -171,7 +173,7 @@ impl ReadPlan {
     ) -> Result<Self, ScanError> {
         let table = lower(fragment)?;
         let projection = projection(&table, output, fragment).map_err(|e| plan_error(fragment, e))?;
-        let mut plan = Self { table, steps: Vec::new(), projection };
+        let mut plan = Self { table, steps: Vec::new(), best: None, projection };
         let steps = conjuncts.iter().map(|(conjunct, counts)| plan.step(conjunct, counts));
         plan.steps = steps.collect::<Result<_, _>>().map_err(|e| plan_error(fragment, e))?;
         Ok(plan)
@@ -189,6 +191,29 @@ impl ReadPlan {
         let eval = ExpressionScanPlan::try_new(conjunct.clone(), self.table.clone())?;
         let plan = PushdownSession::default().optimize(&eval)?;
         Ok(FilterStep::new(plan, conjunct.can_fail(), Arc::clone(counts)))
+    }
+
+    /// The same where of the rows that satisfy the conjuncts no more than the `wanted` best ones matter, by a column
+    /// of the table or a field below one. Rows that tie with the last of these may be put out too, and others.
+    ///
+    /// # Errors
+    /// When there is no such column.
+    pub fn with_best(
+        mut self,
+        key: &ColumnPath,
+        wanted: usize,
+        order: SortOptions,
+    ) -> Result<Self, PlanError> {
+        let item = GetItem::at(BoundExpression::root(Arc::clone(self.table.field())), key)?;
+        let eval = ExpressionScanPlan::try_new(item, self.table.clone())?;
+        let key = PushdownSession::default().optimize(&eval)?;
+        self.best = Some(BestRows::new(key, wanted, order));
+        Ok(self)
+    }
+
+    /// Which of the rows that satisfy the conjuncts matter, if not all.
+    pub fn best(&self) -> Option<&BestRows> {
+        self.best.as_ref()
     }
 
     /// The conjuncts.

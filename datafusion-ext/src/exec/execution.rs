@@ -85,6 +85,8 @@ pub struct Execution {
     sought: Vec<ColumnPath>,
     /// Whether rows that are known to satisfy the static filters are enough for the limit.
     proven_suffice: bool,
+    /// The leading key of a TopK that each row put out gets to, and how many rows it wants.
+    best: Option<(Promise, usize)>,
 }
 
 /// How many rows were filtered so far, and how many of them are left.
@@ -137,6 +139,7 @@ impl Execution {
             first_rows: snapshot.first_rows(),
             blooms: Blooms::new(snapshot),
             proven_suffice: proven.is_some(),
+            best: best(scan),
             sought: prune.into_iter().flat_map(PrunePredicate::sought).cloned().collect(),
             projection,
             filters,
@@ -171,7 +174,11 @@ impl Execution {
             let first_row = self.first_rows[morsel.fragment];
             let extra: Vec<_> = self.scan.extra.iter().map(|extra| extra.in_fragment(first_row)).collect();
             let output = Output { columns: &self.projection, extra: &extra };
-            Ok(ReadPlan::new(&self.fragment(morsel).open, output, &conjuncts)?)
+            let plan = ReadPlan::new(&self.fragment(morsel).open, output, &conjuncts)?;
+            match &self.best {
+                Some((key, wanted)) => Ok(plan.with_best(&key.column, *wanted, key.order())?),
+                None => Ok(plan),
+            }
         });
         plan.as_ref().map_err(|e| exec_datafusion_err!("{e}"))
     }
@@ -354,6 +361,15 @@ impl Execution {
     fn zones(&self, fragment: usize) -> &dyn ZoneSource {
         self.scan.snapshot.zones(fragment)
     }
+}
+
+/// What a TopK wants that sees each row that the scan puts out: of some rows, no more than so many with the best
+/// leading keys.
+fn best(scan: &FilteredReadExec) -> Option<(Promise, usize)> {
+    let [only] = scan.live.as_slice() else { return None };
+    let Origin::TopK { k, order, rows_preserved: true } = only.origin() else { return None };
+    let promise = Promise::of_key(order.first()?, &scan.snapshot.table)?;
+    scan.fetch.is_none().then_some((promise, *k))
 }
 
 /// The rows of each fragment that are known to satisfy the static filters, if they are enough for a limit of

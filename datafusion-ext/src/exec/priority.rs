@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -60,6 +61,11 @@ impl Promise {
 }
 
 impl Promise {
+    /// The order of the column in which what is promising comes first.
+    pub fn order(&self) -> SortOptions {
+        SortOptions { descending: self.descending, nulls_first: self.nulls_first }
+    }
+
     /// What a sort by this key looks for, as far as it follows one column up or down. Sums may wrap and casts
     /// may round, so this is a hint.
     fn like_key(key: &SortKey, table: &SchemaRef) -> Option<Self> {

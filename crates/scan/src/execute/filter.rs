@@ -26,10 +26,10 @@ use crate::segments::{CodeTable, without_slack};
 
 /// How many rows a filter is evaluated over at a time: few enough for the caches, many enough to make the
 /// cost of a step disappear.
-const STEP: usize = 16 << 10;
+pub(super) const STEP: usize = 16 << 10;
 /// Of more rows than this nothing is kept of what a filter has decoded: runs of equal values take few bytes in a file,
 /// and many in memory.
-const MOST_REMEMBERED: u64 = 1 << 22;
+pub(super) const MOST_REMEMBERED: u64 = 1 << 22;
 /// So many rows there must be to a value of a dictionary. With fewer, the values are asked nearly as often as the
 /// rows would be.
 const ROWS_PER_VALUE: u64 = 2;

@@ -8,7 +8,10 @@
 //! dictionary-encoded column is asked once for each value of the dictionary.
 //!
 //! A conjunct that can fail never sees a row that an earlier one has removed. NULL counts as false.
+//!
+//! Where a TopK is above, only the best of the survivors are put out ([`BestRows`]).
 
+mod best;
 mod filter;
 mod group;
 mod prepared;
@@ -28,6 +31,7 @@ use object_store::path::Path;
 use trommel_planner::plan::{PlanRef, SegmentId};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
+pub use self::best::BestRows;
 pub use self::filter::{FilterStep, StepCounts, TRIAL};
 pub use self::group::group_by_columns;
 
@@ -156,13 +160,17 @@ pub async fn read_morsel(
     for part in Part::of(morsel.rows, fragment.metadata.row_groups()) {
         let unproven = unproven(&part, morsel.proven);
         // Proven rows aren't decoded for filters.
-        let shared = !steps.is_empty() && unproven.is_none();
+        let asks = !steps.is_empty() || plan.best().is_some();
+        let shared = asks && unproven.is_none();
         let put_out = if shared { put_out(plan, &part, fragment)? } else { BTreeSet::new() };
         let mut reading = Reading::new(fragment, io, put_out, batches.dropped);
         if morsel.at_once {
             reading.fetch_all(steps.iter().map(|step| step.plan()).chain([plan.projection()]), &part).await?;
         }
-        let selected = filter::filter(&steps, &part, unproven.as_ref(), &mut reading).await?;
+        let mut selected = filter::filter(&steps, &part, unproven.as_ref(), &mut reading).await?;
+        if let Some(best) = plan.best() {
+            selected = best.of(&part, selected, &mut reading).await?;
+        }
         let survivors = selected.as_ref().map_or(part.rows.len() as usize, BooleanBuffer::count_set_bits);
         if survivors > 0 {
             let context = reading.context();
