@@ -21,6 +21,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
 };
+use parquet::basic::Compression;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
@@ -35,7 +36,7 @@ use trommel_scan::segments::SegmentReader;
 use trommel_benchmarks as _;
 
 const ROWS: u64 = 100_000;
-const COLUMNS: [&str; 4] = ["int_plain", "int_dictionary", "decimal", "string_dictionary"];
+const COLUMNS: [&str; 5] = ["int_plain", "int_snappy", "int_dictionary", "decimal", "string_dictionary"];
 /// The distance between scattered rows.
 const STEP: usize = 1000;
 
@@ -44,8 +45,9 @@ static FILE: LazyLock<Bytes> = LazyLock::new(|| {
     let scrambled = || rows().map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()) >> 20);
     let decimals = scrambled().map(|value| i128::from(value % 10_000_000));
     let decimals = Decimal128Array::from_iter_values(decimals).with_precision_and_scale(15, 2);
-    let columns: [ArrayRef; 4] = [
+    let columns: [ArrayRef; COLUMNS.len()] = [
         Arc::new(Int64Array::from_iter_values(scrambled())),
+        Arc::new(Int64Array::from_iter_values(scrambled().map(|value| value % 1_000_000))),
         Arc::new(Int64Array::from_iter_values(scrambled().map(|value| value % 50))),
         Arc::new(decimals.expect("15 digits are enough")),
         Arc::new(StringArray::from_iter_values(
@@ -56,6 +58,8 @@ static FILE: LazyLock<Bytes> = LazyLock::new(|| {
         RecordBatch::try_from_iter(COLUMNS.into_iter().zip(columns)).expect("columns are equally long");
     let properties = WriterProperties::builder()
         .set_column_dictionary_enabled(ColumnPath::from("int_plain"), false)
+        .set_column_dictionary_enabled(ColumnPath::from("int_snappy"), false)
+        .set_column_compression(ColumnPath::from("int_snappy"), Compression::SNAPPY)
         .set_data_page_row_count_limit(10_000);
     let mut file = Vec::new();
     let writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties.build()));

@@ -76,12 +76,11 @@ pub fn is_offset_index(bytes: &[u8]) -> bool {
 /// What can't be.
 pub fn check_pages(bytes: &[u8], codec: Compression) -> Result<usize, &'static str> {
     let (mut rest, mut sound) = (bytes, 0);
-    while let Some((sizes, body)) = PageSizes::read(rest) {
-        let most = most_expansion(codec).map(|most| sizes.compressed.saturating_mul(most));
-        if most.is_some_and(|most| sizes.uncompressed > most.saturating_add(SLACK)) {
+    while let Some((header, body)) = PageHeader::read(rest) {
+        if !header.is_plausible(codec) {
             return Err("a page says that it decompresses to more than it can");
         }
-        let Some(next) = usize::try_from(sizes.compressed).ok().and_then(|at| body.get(at..)) else { break };
+        let Some(next) = usize::try_from(header.compressed).ok().and_then(|at| body.get(at..)) else { break };
         rest = next;
         sound = bytes.len() - rest.len();
     }
@@ -105,55 +104,73 @@ fn most_expansion(codec: Compression) -> Option<u64> {
     })
 }
 
-/// The lengths at the start of a page header.
-struct PageSizes {
-    uncompressed: u64,
-    compressed: u64,
+/// A page's header, as far as reading the page needs it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PageHeader {
+    /// The kind of page, by its number in the format.
+    pub kind: i64,
+    /// How many bytes follow the header when they are decompressed.
+    pub uncompressed: u64,
+    /// How many bytes follow the header.
+    pub compressed: u64,
+    /// The numbers in the fields of each part, by their ids; truth is a number too.
+    parts: [[Option<i64>; 8]; PARTS.len()],
 }
 
-impl PageSizes {
-    /// The sizes, and what follows the header.
-    fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+/// The ids of the parts of a page's header, of which it has that of its kind.
+const PARTS: [i16; 3] = [Part::DataPage as i16, Part::DictionaryPage as i16, Part::DataPageV2 as i16];
+
+/// A part of a page's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Of a data page of the first version.
+    DataPage = 5,
+    /// Of a dictionary page.
+    DictionaryPage = 7,
+    /// Of a data page of the second version.
+    DataPageV2 = 8,
+}
+
+impl PageHeader {
+    /// The header that these bytes begin with, and what follows it; `None` where it can't be walked.
+    pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         Walk::new(bytes).known(&PAGE_HEADER, STRUCT, 0).ok()?;
-        let (mut walk, mut sizes) = (Walk::new(bytes), [None; 2]);
-        let walked = walk.fields(&mut |walk, id, kind| match (id, kind) {
-            (2 | 3, I32) => walk.integer().map(|size| sizes[id as usize - 2] = u64::try_from(size).ok()),
-            _ => walk.skip(kind, 1),
+        let (mut header, mut walk, mut numbers) = (Self::default(), Walk::new(bytes), [None; 4]);
+        let walked = walk.fields(&mut |walk, id, kind| {
+            if let (1..=3, I32) = (id, kind) {
+                return walk.integer().map(|number| numbers[id as usize] = Some(number));
+            }
+            let Some(part) = PARTS.iter().position(|part| *part == id) else { return walk.skip(kind, 1) };
+            walk.fields(&mut |walk, id, kind| {
+                let mut skipped = None;
+                let field = header.parts[part].get_mut(id as usize).unwrap_or(&mut skipped);
+                match kind {
+                    I32 => *field = Some(walk.integer()?),
+                    kind if BOOLEANS.contains(&kind) => *field = Some(i64::from(kind == *BOOLEANS.start())),
+                    _ => walk.skip(kind, 2)?,
+                }
+                Ok(())
+            })
         });
         walked.ok()?;
-        Some((Self { uncompressed: sizes[0]?, compressed: sizes[1]? }, walk.rest))
+        let [_, Some(kind), uncompressed, compressed] = numbers else { return None };
+        let size = |number: Option<i64>| u64::try_from(number?).ok();
+        (header.kind, header.uncompressed, header.compressed) =
+            (kind, size(uncompressed)?, size(compressed)?);
+        Some((header, walk.rest))
     }
-}
 
-/// Where the headers of data pages of both versions are in a page's header, and the encoding in them.
-const DATA_PAGES: [(i16, i16); 2] = [(5, 2), (8, 4)];
-/// Where that of a dictionary page is, and the number of values in it.
-const DICTIONARY_PAGE: [(i16, i16); 1] = [(7, 1)];
+    /// The number in a field of a part, by its id in the format.
+    pub fn number(&self, part: Part, id: usize) -> Option<i64> {
+        let part = PARTS.iter().position(|known| *known == part as i16)?;
+        *self.parts[part].get(id)?
+    }
 
-/// The encoding of the data page that starts with these bytes, by its number in the format; `None` where its
-/// header can't be walked, or is that of another kind of page.
-pub fn page_encoding(bytes: &[u8]) -> Option<i64> {
-    within_header(bytes, &DATA_PAGES)
-}
-
-/// How many values the dictionary page that starts with these bytes says it has, or `None` likewise.
-pub fn dictionary_values(bytes: &[u8]) -> Option<i64> {
-    within_header(bytes, &DICTIONARY_PAGE)
-}
-
-/// The number in the first of some fields of a page's header, and of some fields within these, that is there.
-fn within_header(bytes: &[u8], places: &[(i16, i16)]) -> Option<i64> {
-    let mut found = None;
-    let walked = Walk::new(bytes).fields(&mut |walk, id, kind| {
-        let place = places.iter().find(|(outer, _)| *outer == id && kind == STRUCT);
-        let Some((_, wanted)) = place else { return walk.skip(kind, 1) };
-        walk.fields(&mut |walk, id, kind| match kind {
-            I32 if id == *wanted => walk.integer().map(|value| found = Some(value)),
-            _ => walk.skip(kind, 2),
-        })
-    });
-    walked.ok()?;
-    found
+    /// Whether what it says that the page decompresses to can be.
+    pub fn is_plausible(&self, codec: Compression) -> bool {
+        let most = most_expansion(codec).map(|most| self.compressed.saturating_mul(most));
+        most.is_none_or(|most| self.uncompressed <= most.saturating_add(SLACK))
+    }
 }
 
 const BOOLEANS: std::ops::RangeInclusive<u8> = 1..=2;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::common::{Result, exec_datafusion_err};
 use trommel_planner::index::ColumnPath;
-use trommel_planner::pruning::{Level, PrunePredicate, Verdicts, ZoneSource};
+use trommel_planner::pruning::{Level, PrunePredicate, ZoneSource};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 use trommel_scan::execute::{FilterStep, StepCounts};
 use trommel_scan::io::{Distance, Kept, RangeReader};
@@ -18,6 +18,7 @@ use super::FilteredReadExec;
 use super::blooms::Blooms;
 use super::costs::RowCosts;
 use super::filters::BoundFilters;
+use super::judged::StaticVerdicts;
 use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
 use super::queue::{Queue, Sharing};
@@ -85,6 +86,8 @@ pub struct Execution {
     sought: Vec<ColumnPath>,
     /// Whether rows that are known to satisfy the static filters are enough for the limit.
     proven_suffice: bool,
+    /// What zones tell of the static filters.
+    judged: StaticVerdicts,
     /// The leading key of a TopK that each row put out gets to, and how many rows it wants.
     best: Option<(Promise, usize)>,
 }
@@ -106,15 +109,16 @@ impl Execution {
         let projection: Vec<_> = scan.projection.paths().cloned().collect();
         let filters = scan.filters.with_subqueries_resolved().map(|f| f.bind(&snapshot.table));
         let prune = filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
+        let judged = StaticVerdicts::new(snapshot, prune);
         let optimizer = scan.filters.optimizer().clone();
         let live = LiveFilters::new(&scan.live, Arc::clone(&snapshot.table), scan.asked.clone(), optimizer)
             .over(Arc::clone(snapshot))
-            .with_known(first_threshold(scan, prune));
+            .with_known(first_threshold(scan, &judged));
         let mut columns = projection.clone();
         columns.extend(scan.filters.columns().into_iter().map(ColumnPath::from));
         let grids: Vec<_> = snapshot.fragments.iter().map(|f| PageGrid::new(&f.open, &columns)).collect();
         let mut units = cut(snapshot, &scan.sequence.fragments, &columns, &grids);
-        let proven = scan.fetch.and_then(|fetch| proven_rows(scan, prune?, fetch as u64));
+        let proven = scan.fetch.and_then(|fetch| proven_rows(scan, &judged, fetch as u64));
         if let Some(proven) = &proven {
             units.retain(|unit| proven[unit.fragment].overlaps(&unit.rows));
         }
@@ -140,6 +144,7 @@ impl Execution {
             blooms: Blooms::new(snapshot),
             proven_suffice: proven.is_some(),
             best: best(scan),
+            judged,
             sought: prune.into_iter().flat_map(PrunePredicate::sought).cloned().collect(),
             projection,
             filters,
@@ -240,8 +245,9 @@ impl Execution {
         let all = RowRanges::single(unit.rows.clone());
         let pages = grid.cells(&all);
 
-        let verdicts = self.static_verdicts(unit, metrics);
-        let (rows, proven) = match &verdicts {
+        let verdicts = self.judged.of(unit.fragment);
+        metrics.errors.add(self.judged.take_errors());
+        let (rows, proven) = match verdicts {
             Some(verdicts) if self.proven_suffice => {
                 let proven = verdicts.all.clip(&unit.rows);
                 (proven.clone(), proven)
@@ -254,7 +260,7 @@ impl Execution {
         metrics.pages_static.add_pruned(pages - left);
         metrics.pages_static.add_matched(left);
         if let Some(group) = &unit.opens {
-            match verdicts.as_ref().is_none_or(|verdicts| verdicts.may.overlaps(group)) {
+            match verdicts.is_none_or(|verdicts| verdicts.may.overlaps(group)) {
                 true => metrics.row_groups_static.add_matched(1),
                 false => metrics.row_groups_static.add_pruned(1),
             }
@@ -314,8 +320,7 @@ impl Execution {
         }
         let zones = self.zones(fragment);
         self.blooms.ask(fragment, |blooms| {
-            let prune = self.filters.as_ref().ok().and_then(|filters| filters.prune.as_ref());
-            if let Some(prune) = prune {
+            if let Some(prune) = self.judged.prune() {
                 rows = prune.judge_candidates(zones, Level::RowGroup, blooms, &rows, &[]).may;
             }
             self.live.judge_candidates(zones, blooms, rows).may
@@ -348,16 +353,6 @@ impl Execution {
         })
     }
 
-    /// What the static filters say of the unit's rows, and of its whole row group if it is the first there;
-    /// `None` when zones say nothing of them.
-    fn static_verdicts(&self, unit: &Unit, metrics: &ScanMetrics) -> Option<Verdicts> {
-        let prune = self.filters.as_ref().ok()?.prune.as_ref()?;
-        let rows = RowRanges::single(unit.opens.clone().unwrap_or_else(|| unit.rows.clone()));
-        let verdicts = prune.judge(self.zones(unit.fragment), &rows, &[]);
-        metrics.errors.add(verdicts.errors);
-        Some(verdicts)
-    }
-
     fn zones(&self, fragment: usize) -> &dyn ZoneSource {
         self.scan.snapshot.zones(fragment)
     }
@@ -376,14 +371,14 @@ fn best(scan: &FilteredReadExec) -> Option<(Promise, usize)> {
 /// `fetch` rows whichever they are.
 fn proven_rows(
     scan: &FilteredReadExec,
-    prune: &PrunePredicate,
+    judged: &StaticVerdicts,
     fetch: u64,
 ) -> Option<Vec<RowRanges<FragmentRows>>> {
     if scan.sequence.promised.is_some() || !scan.live.is_empty() {
         return None;
     }
     let fragments = 0..scan.snapshot.fragments.len();
-    let proven: Vec<_> = fragments.map(|at| scan.snapshot.judge(at, prune).all).collect();
+    let proven = fragments.map(|at| Some(judged.of(at)?.all.clone())).collect::<Option<Vec<_>>>()?;
     (proven.iter().map(RowRanges::len).sum::<u64>() >= fetch).then_some(proven)
 }
 

@@ -28,6 +28,7 @@ mod executions;
 mod explain;
 mod extra;
 mod filters;
+mod judged;
 mod metrics;
 mod order;
 mod plan;

@@ -19,18 +19,19 @@ use datafusion::common::ScalarValue;
 use trommel_planner::expr::BoundExpression;
 use trommel_planner::expr::functions::{Compare, CompareOp, GetItem, IsNull, Or};
 use trommel_planner::floats::is_float;
-use trommel_planner::pruning::{Bound, Level, PrunePredicate, ZoneColumn};
+use trommel_planner::pruning::{Bound, Level, ZoneColumn};
 use trommel_planner::rows::{FragmentRows, RowRanges};
 
 use super::FilteredReadExec;
+use super::judged::StaticVerdicts;
 use super::priority::Promise;
 use super::queue::Sharing;
 use crate::live::Origin;
 use crate::translate::table_root;
 
 /// What a row must satisfy to be among the best K of those that a TopK above `scan` will see; `None` where
-/// zones don't tell, or where not all rows that they tell of may get there. `prune` are the static filters.
-pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) -> Option<BoundExpression> {
+/// zones don't tell, or where not all rows that they tell of may get there. `judged` tells of the static filters.
+pub fn first_threshold(scan: &FilteredReadExec, judged: &StaticVerdicts) -> Option<BoundExpression> {
     let [only] = scan.live.as_slice() else { return None };
     let Origin::TopK { k, order, rows_preserved: true } = only.origin() else { return None };
     if scan.sharing != Sharing::Queue || scan.fetch.is_some() || scan.snapshot.options.distrust_statistics {
@@ -43,12 +44,9 @@ pub fn first_threshold(scan: &FilteredReadExec, prune: Option<&PrunePredicate>) 
         let path = &promise.column;
         let column = zones.zones(path, Level::Page).or_else(|| zones.zones(path, Level::RowGroup));
         let Some(column) = column else { continue };
-        let proven = match prune {
-            _ if unfiltered => RowRanges::all(fragment.open.metadata.rows()),
-            Some(prune) => scan.snapshot.judge(at, prune).all,
-            None => continue,
-        };
-        sure.extend(Sure::of(&column, promise.descending, &proven).into_iter().flatten());
+        let all = unfiltered.then(|| RowRanges::all(fragment.open.metadata.rows()));
+        let Some(proven) = all.as_ref().or_else(|| Some(&judged.of(at)?.all)) else { continue };
+        sure.extend(Sure::of(&column, promise.descending, proven).into_iter().flatten());
     }
     let threshold = kth_best(&sure, *k, promise.descending)?;
 

@@ -22,6 +22,7 @@ use trommel_planner::rows::{RowGroupRows, RowRanges};
 
 use super::header::is_dictionary_coded;
 use super::pages::CheckedPages;
+use super::snappy::SnappyPages;
 use crate::io::HeldBytes;
 use crate::metadata::{FragmentMetadata, chunk_range};
 use crate::thrift::check_pages;
@@ -139,6 +140,11 @@ impl<'a> Chunk<'a> {
     ///
     /// Where the dictionary page isn't held, though it is known which it is, there is none.
     pub fn page_reader(&self, bytes: &Arc<ChunkBytes>) -> Result<Box<dyn PageReader>> {
+        if let (Compression::SNAPPY, Some(pages)) = (self.metadata.compression(), self.pages) {
+            let dictionary = self.dictionary().filter(|dictionary| bytes.holds(dictionary.start));
+            let inner = SnappyPages::new(Arc::clone(bytes), dictionary, pages, self.rows);
+            return Ok(Box::new(CheckedPages::new(inner, self.column())));
+        }
         let mut sound = 0;
         for (_, piece) in &bytes.pieces {
             let pages = check_pages(piece, self.metadata.compression());

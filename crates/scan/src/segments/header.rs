@@ -7,19 +7,21 @@
 
 use parquet::basic::Encoding;
 
-use crate::thrift::{dictionary_values, page_encoding};
+use crate::thrift::{PageHeader, Part};
 
 /// Whether the data page that starts with these bytes holds codes of a dictionary; `None` when its header
 /// can't be read.
 pub(super) fn is_dictionary_coded(page: &[u8]) -> Option<bool> {
-    let encoding = page_encoding(page)?;
+    let (header, _) = PageHeader::read(page)?;
+    let encoding = header.number(Part::DataPage, 2).or_else(|| header.number(Part::DataPageV2, 4))?;
     Some([Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY].iter().any(|e| *e as i64 == encoding))
 }
 
 /// How many values the dictionary page that starts with these bytes says it has; `None` when its header can't be
 /// read.
 pub(super) fn dictionary_len(page: &[u8]) -> Option<u64> {
-    u64::try_from(dictionary_values(page)?).ok()
+    let (header, _) = PageHeader::read(page)?;
+    u64::try_from(header.number(Part::DictionaryPage, 1)?).ok()
 }
 
 #[cfg(test)]

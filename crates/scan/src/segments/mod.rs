@@ -20,6 +20,7 @@ mod levels;
 mod mask;
 mod pages;
 mod read;
+mod snappy;
 mod stream;
 
 use std::ops::Range;
