@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use trommel_planner::index::ColumnPath;
 use trommel_scan::execute::MorselBatches;
-use trommel_scan::fragment::OpenFragment;
 
-use super::units::{file_leaves, uncompressed_bytes};
+use super::units::{total_bytes, uncompressed_bytes};
 use crate::live::Savings;
 use crate::table::Snapshot;
 
@@ -73,12 +72,7 @@ impl RowCosts {
 
 /// How many bytes a row of some columns takes when decompressed.
 fn bytes_a_row(snapshot: &Snapshot, columns: &[ColumnPath]) -> f64 {
-    let bytes = |open: &OpenFragment| {
-        let leaves = file_leaves(open, columns);
-        let groups = 0..open.metadata.row_groups().len();
-        groups.map(|group| uncompressed_bytes(open, group, &leaves)).fold(0, u64::saturating_add)
-    };
-    let all = snapshot.fragments.iter().map(|f| bytes(&f.open)).fold(0, u64::saturating_add);
+    let all = total_bytes(snapshot, columns, uncompressed_bytes);
     all as f64 / snapshot.rows().max(1) as f64
 }
 

@@ -23,7 +23,7 @@ use super::metrics::ScanMetrics;
 use super::priority::{self, Promise};
 use super::queue::{Queue, Sharing};
 use super::threshold::first_threshold;
-use super::units::{PageGrid, Unit, cut, split};
+use super::units::{COMPRESSED_BYTES, PageGrid, Unit, compressed_bytes, cut, split, total_bytes};
 use crate::live::{LiveConjunct, LiveFilters, Origin};
 use crate::table::ScanFragment;
 
@@ -77,6 +77,8 @@ pub struct Execution {
     counts: Vec<Arc<StepCounts>>,
     costs: RowCosts,
     survivors: Survivors,
+    /// About how much memory a morsel takes while it is read.
+    bytes_a_morsel: u64,
     /// The generation of the live filters at the start.
     first_generation: u64,
     /// The number of each fragment's first row.
@@ -98,6 +100,9 @@ struct Survivors {
     asked: AtomicU64,
     left: AtomicU64,
 }
+
+/// What is fetched with a morsel beside its columns.
+const GAPS: u64 = 512 << 10;
 
 /// As many rows as there are in a page, about.
 const ROWS_OF_A_PAGE: f64 = 20_000.0;
@@ -138,6 +143,9 @@ impl Execution {
         Self {
             counts: (0..conjuncts).map(|_| Arc::default()).collect(),
             costs: RowCosts::new(snapshot, &projection),
+            bytes_a_morsel: (total_bytes(snapshot, &columns, compressed_bytes) / units.len().max(1) as u64)
+                .saturating_add(GAPS)
+                .min(COMPRESSED_BYTES),
             survivors: Survivors::default(),
             first_generation: live.generation(),
             first_rows: snapshot.first_rows(),
@@ -222,6 +230,11 @@ impl Execution {
         }
         let none_of_a_page = (1.0 - left as f64 / asked as f64).powf(ROWS_OF_A_PAGE);
         none_of_a_page < 0.5
+    }
+
+    /// About how much memory a morsel takes while it is read.
+    pub fn bytes_a_morsel(&self) -> u64 {
+        self.bytes_a_morsel
     }
 
     /// Whether more morsels than the next one are worth reading already: where the files are far away, and

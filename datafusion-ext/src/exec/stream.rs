@@ -21,11 +21,12 @@ use super::FilteredReadExec;
 use super::execution::{Claim, Execution, Morsel};
 use super::executions::Joined;
 use super::metrics::ScanMetrics;
-use super::units::COMPRESSED_BYTES;
 use super::window::Window;
 
 /// How many bytes all partitions of a scan of distant files read ahead, at most.
 const AHEAD: u64 = 64 << 20;
+/// And how many morsels, each of which makes a request or a few at a time.
+const MORSELS_AHEAD: u64 = 32;
 
 /// A partition's share of an execution, on its way out.
 struct Reader {
@@ -170,12 +171,13 @@ impl Reader {
             self.reserved.free();
             return true;
         }
-        let most = AHEAD / COMPRESSED_BYTES / self.scan.partitions.max(1) as u64;
-        let reserved = self.reserved.size() as u64 / COMPRESSED_BYTES;
+        let bytes = execution.bytes_a_morsel();
+        let most = (AHEAD / bytes).min(MORSELS_AHEAD) / self.scan.partitions.max(1) as u64;
+        let reserved = self.reserved.size() as u64 / bytes;
         if !execution.reads_ahead() || self.ahead.len() as u64 >= most.max(2) {
             return false;
         }
-        self.ahead.len() as u64 <= reserved || self.reserved.try_grow(COMPRESSED_BYTES as usize).is_ok()
+        self.ahead.len() as u64 <= reserved || self.reserved.try_grow(bytes as usize).is_ok()
     }
 
     /// The file of a morsel.

@@ -126,8 +126,22 @@ pub fn split(unit: Unit, grids: &[PageGrid], step: u64) -> Vec<Unit> {
     pieces.into_iter().map(unit).collect()
 }
 
+/// The size of some columns of a snapshot: the sum of what `size` gives for the leaves of each row group.
+pub fn total_bytes(
+    snapshot: &Snapshot,
+    columns: &[ColumnPath],
+    size: fn(&OpenFragment, usize, &[usize]) -> u64,
+) -> u64 {
+    let bytes = |open: &OpenFragment| {
+        let leaves = file_leaves(open, columns);
+        let groups = 0..open.metadata.row_groups().len();
+        groups.map(|group| size(open, group, &leaves)).fold(0, u64::saturating_add)
+    };
+    snapshot.fragments.iter().map(|f| bytes(&f.open)).fold(0, u64::saturating_add)
+}
+
 /// The size of some leaves of a row group in the file.
-fn compressed_bytes(open: &OpenFragment, row_group: usize, leaves: &[usize]) -> u64 {
+pub fn compressed_bytes(open: &OpenFragment, row_group: usize, leaves: &[usize]) -> u64 {
     let sizes = chunks(open, row_group, leaves).map(|chunk| chunk.compressed_size().max(0) as u64);
     sizes.fold(0, u64::saturating_add)
 }

@@ -3,8 +3,8 @@
 //! Range requests: merged, bounded in size and number, and only ever of the planned version of a file.
 //!
 //! Merging is done here and not by `ObjectStore::get_ranges`, which merges neighbours without a bound: a
-//! request here is at most [`MAX_REQUEST`] long, so that requests run side by side and the first bytes
-//! come soon. A range longer than that is cut.
+//! request here is [so long](Distance::longest_request) at most, so that requests run side by side and the
+//! first bytes come soon. A range longer than that is cut.
 //!
 //! A store that hands out descriptors of local files is asked once for each file; the ranges are then read
 //! at their places, without another open and without a hop to another thread.
@@ -36,10 +36,8 @@ use self::request::{Answer, ask};
 use crate::ScanError;
 use crate::fragment::{Fragment, Version};
 
-/// No request asks for more bytes than this.
-pub const MAX_REQUEST: u64 = 16 << 20;
 /// How many requests of one fetch run at a time.
-const REQUESTS_IN_FLIGHT: usize = 8;
+const REQUESTS_IN_FLIGHT: usize = 16;
 
 /// How far away a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +55,15 @@ impl Distance {
         match self {
             Self::Local => 2 << 10,
             Self::Remote => 256 << 10,
+        }
+    }
+
+    /// No request asks for more bytes than this. An object store sends some 100 MB a second on each request, after
+    /// some 30 ms: a request of as many bytes as come in half that time waits for them little longer than for the first.
+    pub fn longest_request(self) -> u64 {
+        match self {
+            Self::Local => 16 << 20,
+            Self::Remote => 3 << 19,
         }
     }
 }
@@ -173,7 +180,8 @@ impl RangeReader {
             return Ok(());
         }
         let start = Instant::now();
-        held.add(self.request_all(coalesce(ranges, self.coalesce_gap, MAX_REQUEST)).await?);
+        let requests = coalesce(ranges, self.coalesce_gap, self.distance.longest_request());
+        held.add(self.request_all(requests).await?);
         let waited = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.counters.waited_nanos.fetch_add(waited, Ordering::Relaxed);
         if let Some(kept) = &self.kept {
