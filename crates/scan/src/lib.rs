@@ -14,6 +14,7 @@
 //! | [`execute`] | running a scan plan over a morsel's rows |
 
 pub mod adapt;
+mod buffers;
 mod error;
 pub mod execute;
 pub mod explain;

@@ -13,27 +13,24 @@ use bytes::Bytes;
 use object_store::path::Path;
 
 use super::IoCounters;
-use super::buffers::Buffers;
 use super::request::{changed, check_range, is_version};
 use crate::ScanError;
+use crate::buffers::Buffer;
 use crate::fragment::Version;
 
 /// An open local file.
 #[derive(Debug)]
-pub(super) struct LocalFile {
-    file: File,
-    buffers: Buffers,
-}
+pub(super) struct LocalFile(File);
 
 impl LocalFile {
     pub fn new(file: File) -> Self {
-        Self { file, buffers: Buffers::default() }
+        Self(file)
     }
 
     /// An error when the file was written to since it was planned.
     pub fn check(&self, path: &Path, planned: &Version) -> Result<(), ScanError> {
         let unknown = |error| store_error(path, 0..planned.size, error);
-        let metadata = self.file.metadata().map_err(unknown)?;
+        let metadata = self.0.metadata().map_err(unknown)?;
         let modified = metadata.modified().map_err(unknown)?;
         let found = Version { size: metadata.len(), e_tag: None, last_modified: modified.into() };
         if is_version(&found, planned) { Ok(()) } else { Err(changed(path, planned, found.to_string())) }
@@ -59,8 +56,8 @@ impl LocalFile {
         range: Range<u64>,
         counters: &IoCounters,
     ) -> Result<Bytes, ScanError> {
-        let mut buffer = self.buffers.take((range.end - range.start) as usize);
-        read_at(&self.file, buffer.bytes_mut(), range.start).map_err(|e| store_error(path, range, e))?;
+        let mut buffer = Buffer::of((range.end - range.start) as usize);
+        read_at(&self.0, buffer.bytes_mut(), range.start).map_err(|e| store_error(path, range, e))?;
         let bytes = buffer.freeze();
         counters.received(&bytes);
         Ok(bytes)

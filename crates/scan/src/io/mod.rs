@@ -9,7 +9,6 @@
 //! A store that hands out descriptors of local files is asked once for each file; the ranges are then read
 //! at their places, without another open and without a hop to another thread.
 
-mod buffers;
 mod held;
 pub mod interpose;
 mod kept;

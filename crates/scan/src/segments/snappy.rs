@@ -3,10 +3,9 @@
 //! Pages compressed by Snappy, decompressed into buffers that are used again.
 //!
 //! Snappy is what most writers compress with, and decompressing is most of the work of many queries. The parquet
-//! crate makes a buffer for each page and fills it with zeros first, which takes a sixth of the time
-//! (`benchmarks/benches/decoding.rs`). Here the buffers of pages that nothing refers to any more serve the next ones.
+//! crate takes fresh memory for each page and fills it with zeros first. Here the memory of pages that nothing refers to
+//! any more serves the next ones.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use parquet::file::reader::ChunkReader;
 use snap::raw::{Decoder, decompress_len};
 
 use super::chunk::ChunkBytes;
+use crate::buffers::Buffer;
 use crate::thrift::{PageHeader, Part};
 
 /// The pages of a chunk of which it is known where they are.
@@ -122,7 +122,7 @@ impl Contents<'_> {
             }
             decoder.decompress(values, rest).map_err(|error| ParquetError::External(Box::new(error)))?;
         }
-        Ok(Bytes::from_owner(buffer))
+        Ok(buffer.freeze())
     }
 
     fn number(&self, part: Part, id: usize) -> Result<u32> {
@@ -193,90 +193,5 @@ impl PageReader for SnappyPages {
 
     fn at_record_boundary(&mut self) -> Result<bool> {
         Ok(true)
-    }
-}
-
-/// So many buffers a thread keeps for the pages to come.
-const MOST_KEPT: usize = 4;
-/// None that is larger, as pages hardly are.
-const LARGEST_KEPT: usize = 2 << 20;
-
-thread_local! {
-    static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A buffer that goes back to be used again, to the thread that lets go of it.
-struct Buffer {
-    bytes: Vec<u8>,
-    length: usize,
-}
-
-impl Buffer {
-    /// A buffer of this length, with anything in it. None is far larger than that: arrays may hold on to it.
-    fn of(length: usize) -> Self {
-        let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
-        let kept = KEPT.try_with(|kept| {
-            let mut kept = kept.borrow_mut();
-            let at = kept.iter().rposition(fits)?;
-            Some(kept.swap_remove(at))
-        });
-        Self { bytes: kept.ok().flatten().unwrap_or_else(|| vec![0; length]), length }
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.length]
-    }
-}
-
-impl AsRef<[u8]> for Buffer {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        let bytes = std::mem::take(&mut self.bytes);
-        if bytes.is_empty() || bytes.len() > LARGEST_KEPT {
-            return;
-        }
-        // A thread that is ending keeps nothing.
-        _ = KEPT.try_with(|kept| {
-            let mut kept = kept.borrow_mut();
-            if kept.len() == MOST_KEPT {
-                kept.remove(0);
-            }
-            kept.push(bytes);
-        });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buffers_are_used_again_where_they_fit() {
-        let place = |buffer: &Buffer| buffer.as_ref().as_ptr();
-        let first = Buffer::of(1000);
-        let at = place(&first);
-        drop(first);
-        let far_smaller = Buffer::of(400);
-        assert_ne!(place(&far_smaller), at);
-        let smaller = Buffer::of(600);
-        assert_eq!((place(&smaller), smaller.as_ref().len()), (at, 600));
-        let other = Buffer::of(1000);
-        assert_ne!(place(&other), at);
-        drop(smaller);
-        assert_eq!(place(&Buffer::of(1000)), at);
-    }
-
-    #[test]
-    fn few_buffers_are_kept_and_none_that_is_large() {
-        let many: Vec<_> = (0..10).map(|_| Buffer::of(100)).collect();
-        drop((many, Buffer::of(LARGEST_KEPT + 1)));
-        KEPT.with(|kept| {
-            assert_eq!(kept.borrow().iter().map(Vec::len).collect::<Vec<_>>(), [100; MOST_KEPT])
-        });
     }
 }
